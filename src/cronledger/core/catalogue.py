@@ -1,0 +1,93 @@
+"""Which metrics exist, what labels they take, and how replicas are folded. The table: `families`.
+
+Exposition, rules, alerts, dashboards and docs/metrics.md are all checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cronledger.core.families import GROUPS
+from cronledger.core.snapshot import QueuedState, ScheduleState
+
+
+class MetricType(StrEnum):
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    INFO = "info"
+
+
+class Source(StrEnum):
+    """Who knows the value. Replicas agree on all but PROCESS: fold those by max, PROCESS by sum."""
+
+    FILE = "file"
+    DB = "db"
+    LEDGER = "ledger"
+    PROCESS = "process"
+
+
+class Tier(StrEnum):
+    """CORE is bounded by queues and kinds; SCHEDULE has one set of series per schedule."""
+
+    CORE = "core"
+    SCHEDULE = "schedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One exported family. `values` names the labels whose values are a closed set."""
+
+    name: str
+    type: MetricType
+    source: Source
+    labels: tuple[str, ...]
+    help: str
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def tier(self) -> Tier:
+        return Tier.SCHEDULE if "schedule" in self.labels else Tier.CORE
+
+    @property
+    def unit(self) -> str:
+        """The base unit of the value; "" for a plain number. A timestamp is in seconds too."""
+        return "seconds" if self.name.endswith("_seconds") else ""
+
+
+_CLOSED: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("cronledger_schedules", "state"): tuple(ScheduleState),
+    ("cronledger_queue_jobs", "state"): tuple(QueuedState),
+    ("cronledger_occurrences_recorded_total", "via"): ("tick", "backfill", "manual", "external"),
+    ("cronledger_occurrences_abandoned_total", "reason"): (
+        "outside_window",
+        "over_limit",
+        "policy_none",
+        "coalesced",
+    ),
+    ("cronledger_occurrences_skipped_total", "reason"): (
+        "dst_gap",
+        "dst_fold",
+        "paused",
+        "skipped",
+        "excluded",
+        "overlap",
+    ),
+    ("cronledger_jobs_finished_total", "outcome"): ("completed", "dead", "cancelled"),
+    ("cronledger_attempts_total", "outcome"): ("completed", "retry", "dead", "lease_expired"),
+    ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error"),
+}
+
+CATALOGUE: Mapping[str, Metric] = {
+    name: Metric(
+        name,
+        MetricType(kind),
+        Source(source),
+        labels,
+        text,
+        {label: _CLOSED[name, label] for label in labels if (name, label) in _CLOSED},
+    )
+    for kind, source, labels, table in GROUPS
+    for name, text in table.items()
+}

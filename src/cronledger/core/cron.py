@@ -1,0 +1,296 @@
+"""Cron text to field sets, with the column of each mistake; which days match."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from datetime import date, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from cronledger.core import cron_field
+from cronledger.core.cron_field import CronError, Field, Kind, read_field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Cron", "CronError", "Layout", "ever_matches", "matching_days", "parse"]
+
+TEXT_MAX = 500
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+# A common and a leap year for each weekday that can begin them: every calendar there is.
+_CALENDARS = range(2000, 2028)
+
+
+class Layout(StrEnum):
+    """Which fields a cron text has, spelled as the schedule file spells it."""
+
+    FIVE = "5"
+    SECONDS = "6s"  # seconds first
+    YEAR = "6y"  # year last
+    SEVEN = "7"  # seconds first, year last
+
+
+_DAY_KINDS = (cron_field.DAY, cron_field.MONTH, cron_field.WEEKDAY)
+_FIVE = (cron_field.MINUTE, cron_field.HOUR, *_DAY_KINDS)
+_KINDS: Final[Mapping[Layout, tuple[Kind, ...]]] = {
+    Layout.FIVE: _FIVE,
+    Layout.SECONDS: (cron_field.SECOND, *_FIVE),
+    Layout.YEAR: (*_FIVE, cron_field.YEAR),
+    Layout.SEVEN: (cron_field.SECOND, *_FIVE, cron_field.YEAR),
+}
+_MACROS: Final[Mapping[str, str]] = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A cron text as read: the field sets decide, the text is for people. Tuples are sorted.
+
+    Sunday is 0; `years` None is every year. `last_days` are days before the month's last;
+    `nearest_weekdays` are days of the month, 0 for `LW`; `nth_weekdays` are (weekday, n).
+    `..._starred`: the field begins with `*`; `..._bare`: it is exactly `*`.
+    """
+
+    text: str
+    layout: Layout
+    seconds: tuple[int, ...]
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: tuple[int, ...]
+    months: tuple[int, ...]
+    weekdays: tuple[int, ...]
+    years: tuple[int, ...] | None
+    last_days: tuple[int, ...]
+    nearest_weekdays: tuple[int, ...]
+    nth_weekdays: tuple[tuple[int, int], ...]
+    last_weekdays: tuple[int, ...]
+    minute_starred: bool
+    hour_starred: bool
+    hour_bare: bool
+    day_starred: bool
+    day_bare: bool
+    weekday_starred: bool
+    weekday_bare: bool
+
+    def to_spec(self) -> dict[str, Any]:
+        """Everything read from the text, as JSON holds it."""
+        spec: dict[str, Any] = {}
+        for name in _NAMES:
+            value = getattr(self, name)
+            spec[name] = list(value) if isinstance(value, tuple) else value
+        return {
+            **spec,
+            "layout": self.layout.value,
+            "nth_weekdays": [list(pair) for pair in self.nth_weekdays],
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Cron:
+        """The inverse of `to_spec`. The text is not read again: a newer reader moves nothing."""
+        values: dict[str, Any] = {
+            name: tuple(spec[name]) if isinstance(spec[name], list) else spec[name]
+            for name in _NAMES
+        }
+        values["layout"] = Layout(spec["layout"])
+        values["nth_weekdays"] = tuple((day, nth) for day, nth in spec["nth_weekdays"])
+        return cls(**values)
+
+
+_NAMES: Final = tuple(found.name for found in fields(Cron))
+
+
+def parse(text: str, layout: Layout = Layout.FIVE) -> Cron:
+    """The Cron that `text` spells. Raises CronError, also for one that no day can match."""
+    if len(text) > TEXT_MAX:
+        raise CronError(f"longer than {TEXT_MAX} characters; use several schedules", TEXT_MAX)
+    read = dict(zip(_KINDS[layout], _read_fields(text, layout), strict=True))
+    cron = _assemble(text, layout, read)
+    # The union is the widest rule: what it never matches, no day rule does.
+    if not ever_matches(cron, unites=not (cron.day_bare or cron.weekday_bare)):
+        day = [word.start() for word in re.finditer(r"\S+", text)][
+            _KINDS[layout].index(cron_field.DAY)
+        ]
+        raise CronError("no such day exists, so it never fires; change the day or the month", day)
+    return cron
+
+
+def _read_fields(text: str, layout: Layout) -> list[Field]:
+    words = [(word[0], word.start()) for word in re.finditer(r"\S+", text)]
+    if words and words[0][0].startswith("@"):
+        expanded = _expand_macro(*words[0], len(words), layout)
+        words = [(word, 0) for word in expanded.split()]
+    kinds = _KINDS[layout]
+    if len(words) != len(kinds):
+        raise _miscounted(text, words, kinds)
+    return [read_field(kind, *word) for kind, word in zip(kinds, words, strict=True)]
+
+
+def _expand_macro(word: str, column: int, words: int, layout: Layout) -> str:
+    name = word.lower()
+    if name == "@reboot":
+        hint = "start the work from the service itself, or write a time"
+        raise CronError(f"@reboot names no time, so nothing can be owed at it; {hint}", column)
+    if name == "@every":
+        hint = "write a cron such as */5 * * * * (intervals, every:, are not available yet)"
+        raise CronError(f"@every is an interval, not a cron; {hint}", column)
+    if name not in _MACROS:
+        raise CronError(f"unknown {word[:20]!r}; write one of {', '.join(_MACROS)}", column)
+    if words > 1:
+        raise CronError(f"{name} stands alone; remove what follows it", column)
+    if layout is not Layout.FIVE:
+        hint = f"remove fields: {layout.value}, or write the fields"
+        raise CronError(f"{name} stands for five fields; {hint}", column)
+    return _MACROS[name]
+
+
+def _miscounted(text: str, words: list[tuple[str, int]], kinds: tuple[Kind, ...]) -> CronError:
+    order = " ".join(kind.name for kind in kinds)
+    column = words[len(kinds)][1] if len(words) > len(kinds) else len(text.rstrip())
+    if words and re.match(r"(CRON_)?TZ=", words[0][0]):
+        return CronError("a cron holds no zone; write timezone: beside it", words[0][1])
+    problem = f"{len(words)} field{'' if len(words) == 1 else 's'} instead of {len(kinds)}"
+    if kinds is not _FIVE or len(words) not in {6, 7}:
+        return CronError(f"{problem}; write {order}", column)
+    spelled = " ".join(word for word, _ in words)
+    forms = ("6s", "6y") if len(words) == 6 else ("7",)
+    hint = " or ".join(f'{{expr: "{spelled}", fields: {form}}}' for form in forms)
+    meaning = " (6s: seconds first, 6y: year last)" if len(words) == 6 else ""
+    return CronError(f"{problem}, which schedulers read differently; write {hint}{meaning}", column)
+
+
+def _assemble(text: str, layout: Layout, read: Mapping[Kind, Field]) -> Cron:
+    second, year = read.get(cron_field.SECOND), read.get(cron_field.YEAR)
+    minute, hour = read[cron_field.MINUTE], read[cron_field.HOUR]
+    day, weekday = read[cron_field.DAY], read[cron_field.WEEKDAY]
+    return Cron(
+        text=text,
+        layout=layout,
+        seconds=(0,) if second is None else second.values,
+        minutes=minute.values,
+        hours=hour.values,
+        days=day.values,
+        months=read[cron_field.MONTH].values,
+        weekdays=weekday.values,
+        years=None if year is None or year.bare else year.values,
+        last_days=day.last_days,
+        nearest_weekdays=day.nearest_weekdays,
+        nth_weekdays=weekday.nth_weekdays,
+        last_weekdays=weekday.last_weekdays,
+        minute_starred=minute.starred,
+        hour_starred=hour.starred,
+        hour_bare=hour.bare,
+        day_starred=day.starred,
+        day_bare=day.bare,
+        weekday_starred=weekday.starred,
+        weekday_bare=weekday.bare,
+    )
+
+
+def matching_days(cron: Cron, first: int, last: int, *, unites: bool) -> list[int]:
+    """The days from `first` to `last`, both included, that match; days since 1970-01-01.
+
+    `unites`: a day matches if either day field does; otherwise both must.
+    """
+    if len(cron.months) == 12 and cron.years is None and _is_every_day(cron, unites=unites):
+        return list(range(first, last + 1))
+    found: list[int] = []
+    month = _civil(first).replace(day=1)
+    while month.toordinal() - _EPOCH_ORDINAL <= last:
+        start = month.toordinal() - _EPOCH_ORDINAL
+        found += [start + day - 1 for day in _days_in(cron, month, unites=unites)]
+        month = _following(month)
+    return [day for day in found if first <= day <= last]
+
+
+def ever_matches(cron: Cron, *, unites: bool) -> bool:
+    """Whether any day, in any year that the cron allows, matches."""
+    years = _CALENDARS if cron.years is None else cron.years
+    return any(
+        _days_in(cron, date(year, month, 1), unites=unites)
+        for year in years
+        for month in cron.months
+    )
+
+
+def _is_every_day(cron: Cron, *, unites: bool) -> bool:
+    every_day, every_weekday = len(cron.days) == 31, len(cron.weekdays) == 7
+    return (every_day or every_weekday) if unites else (every_day and every_weekday)
+
+
+def _civil(day: int) -> date:
+    return date.fromordinal(day + _EPOCH_ORDINAL)
+
+
+def _following(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1)
+
+
+def _days_in(cron: Cron, month: date, *, unites: bool) -> tuple[int, ...]:
+    """The days of a month (from 1) that match. `month` is its first day."""
+    if month.month not in cron.months:
+        return ()
+    if cron.years is not None and month.year not in cron.years:
+        return ()
+    length = (_following(month) - month).days
+    fields_of_day = (cron.days, cron.last_days, cron.nearest_weekdays)
+    fields_of_week = (cron.weekdays, cron.nth_weekdays, cron.last_weekdays)
+    shape = (length, month.isoweekday() % 7)
+    return _days_of_shape(fields_of_day, fields_of_week, shape, unites=unites)
+
+
+_DayFields = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+_WeekFields = tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]
+
+
+# There are 28 shapes of a month (length, first weekday): a long window meets each many times.
+@lru_cache(maxsize=4096)
+def _days_of_shape(
+    day: _DayFields, week: _WeekFields, shape: tuple[int, int], *, unites: bool
+) -> tuple[int, ...]:
+    by_day, by_week = _by_day(day, shape), _by_week(week, shape)
+    return tuple(sorted(by_day | by_week if unites else by_day & by_week))
+
+
+def _by_day(day: _DayFields, shape: tuple[int, int]) -> set[int]:
+    days, last_days, nearest = day
+    length, first_weekday = shape
+    found = {number for number in days if number <= length}
+    found |= {length - offset for offset in last_days if offset < length}
+    for number in nearest:
+        wanted = number or length
+        if wanted <= length:
+            found.add(_nearest(wanted, length, (first_weekday + wanted - 1) % 7))
+    return found
+
+
+def _nearest(day: int, length: int, weekday: int) -> int:
+    """The Monday to Friday closest to `day` that stays inside its month."""
+    if weekday == 6:
+        return day - 1 if day > 1 else day + 2
+    if weekday == 0:
+        return day + 1 if day < length else day - 2
+    return day
+
+
+def _by_week(week: _WeekFields, shape: tuple[int, int]) -> set[int]:
+    weekdays, nth_weekdays, last_weekdays = week
+    length, first_weekday = shape
+    found: set[int] = set()
+    for number in range(1, length + 1):
+        weekday, nth = (first_weekday + number - 1) % 7, (number + 6) // 7
+        if (
+            weekday in weekdays
+            or (weekday, nth) in nth_weekdays
+            or (number + 7 > length and weekday in last_weekdays)
+        ):
+            found.add(number)
+    return found

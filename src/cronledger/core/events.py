@@ -1,0 +1,121 @@
+"""Facts that flows and the worker emit; logs and counters listen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from cronledger.core.lifecycle import Lease, Settlement
+from cronledger.core.plan import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsNoted:
+    """Loading a file opened versions of some schedules or ended others (names)."""
+
+    opened: tuple[str, ...]
+    ended: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Occurrences were written. `duplicates`: keys that another process had written meanwhile."""
+
+    schedule: str
+    epochs: tuple[int, ...]
+    duplicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeysLeftOut:
+    """Expected keys of a schedule were left out."""
+
+    schedule: str
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """A reconcile over every schedule ended: how many keys are in each class that matters."""
+
+    missing: int
+    unexpected: int
+    orphaned: int
+    duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """One attempt ended. `error_class` is None for a completed one."""
+
+    lease: Lease
+    settlement: Settlement
+    duration: timedelta
+    error_class: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost:
+    """A lease was not extended in time; its handler is cancelled and barred from settling."""
+
+    lease: Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """Expired leases were taken back."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFailed:
+    """A loop's pass failed and will be tried again after `delay`."""
+
+    loop: str
+    error: str
+    sqlstate: str
+    delay: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class FileReloaded:
+    """The schedule file was loaded again and is in force."""
+
+    path: str
+    digest: str
+    schedules: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadFailed:
+    """The new file is broken; the old one stays in force. `problems` one a line."""
+
+    path: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """A process started, drains or stopped. `detail` names what a person wants to know of it."""
+
+    what: str
+    detail: str
+    at: datetime | None = None
+
+
+Event: TypeAlias = (
+    VersionsNoted
+    | Enqueued
+    | KeysLeftOut
+    | Reconciled
+    | Attempted
+    | LeaseLost
+    | Rescued
+    | LoopFailed
+    | FileReloaded
+    | ReloadFailed
+    | Lifecycle
+)

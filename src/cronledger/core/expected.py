@@ -1,0 +1,76 @@
+"""Which keys a schedule owes in a window, by the versions then in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cronledger.core.expand import Occurrence, expand, instants
+from cronledger.core.instants import Window, Zone, from_epoch
+from cronledger.core.schedule import Version
+
+ZoneOf = Callable[[str], Zone]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the ledger knows of a schedule: its versions (ascending), and how far it was decided.
+
+    Every key due before `decided_to` has been decided on once.
+    """
+
+    id: int
+    name: str
+    decided_to: datetime
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """One owed occurrence and the version that owes it."""
+
+    version: int
+    occurrence: Occurrence
+
+
+def expected(versions: Sequence[Version], window: Window, zone_of: ZoneOf) -> list[int]:
+    """Epochs owed in `window`, ascending and unique, each by the version in force at it."""
+    found: list[int] = []
+    for version in versions:
+        share = version.share_of(window)
+        if share.start < share.end:
+            found += instants(version.timing, zone_of(version.timing.timezone), share)
+    return found
+
+
+def owed(versions: Sequence[Version], epochs: Iterable[int], zone_of: ZoneOf) -> Iterator[Owed]:
+    """The occurrences at `epochs` (ascending, each owed by some version), with their context."""
+    wanted = sorted(epochs)
+    for version in versions:
+        mine = [e for e in wanted if _in_force(version, e)]
+        if not mine:
+            continue
+        zone = zone_of(version.timing.timezone)
+        chosen = set(mine)
+        # Spans are expanded by the day, so that a few keys far apart cost little.
+        for window in _spans(version, mine):
+            for occurrence in expand(version.timing, zone, window):
+                if occurrence.instant in chosen:
+                    yield Owed(version.number, occurrence)
+
+
+def _in_force(version: Version, epoch: int) -> bool:
+    instant = from_epoch(epoch)
+    ends = version.effective_to
+    return version.effective_from <= instant and (ends is None or instant < ends)
+
+
+def _spans(version: Version, epochs: Sequence[int]) -> Iterator[Window]:
+    start = last = epochs[0]
+    for epoch in epochs[1:]:
+        if epoch - last > 86400:
+            yield version.share_of(Window(from_epoch(start), from_epoch(last + 1)))
+            start = epoch
+        last = epoch
+    yield version.share_of(Window(from_epoch(start), from_epoch(last + 1)))

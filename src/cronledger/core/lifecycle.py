@@ -1,0 +1,85 @@
+"""What a job is, and the words for where it stands and how an attempt was settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+
+class JobState(StrEnum):
+    SCHEDULED = "scheduled"
+    ELIGIBLE = "eligible"
+    LEASED = "leased"
+    RETRYING = "retrying"
+    COMPLETED = "completed"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+class Settlement(StrEnum):
+    """How the queue answered a settlement. `STALE`: the lease is not ours any more."""
+
+    COMPLETED = "completed"
+    RETRYING = "retrying"
+    DEAD = "dead"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A row of the view `cronledger.jobs`. `claimed_at` is the first claim; `id` the job's."""
+
+    id: int
+    key: str
+    queue: str
+    kind: str
+    state: JobState
+    attempt: int
+    max_attempts: int
+    run_at: datetime
+    eligible_at: datetime | None
+    created_at: datetime
+    claimed_at: datetime | None
+    finished_at: datetime | None
+    worker: str | None
+    error_class: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to one attempt of one job, until `expires_at` unless extended.
+
+    `token` is the fence: every settlement names it. `attempt` counts from 1. Times are the
+    database's; `span` is what each extension grants, `timeout` bounds the attempt.
+    """
+
+    job_id: int
+    token: int
+    key: str
+    kind: str
+    queue: str
+    payload: Mapping[str, Any]
+    logical_time: datetime | None
+    attempt: int
+    max_attempts: int
+    eligible_at: datetime
+    claimed_at: datetime
+    expires_at: datetime
+    span: timedelta
+    timeout: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt failed, and what may follow.
+
+    `error_class` is short and bounded (an exception's name); `retry_after` replaces the back-off.
+    """
+
+    error_class: str
+    message: str
+    retryable: bool = True
+    retry_after: timedelta | None = None

@@ -1,0 +1,225 @@
+"""Which samples the facts amount to: timestamps, never ages; declared sets at 0; unknown is absent.
+
+A ledger counter is absent, not 0, until the ledger was read: a 0 before the true value would look
+like a reset, and the whole value like an increase.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain, product
+from math import nan
+
+from cronledger.core.catalogue import CATALOGUE, Metric, MetricType, Source
+from cronledger.core.snapshot import (
+    DeclaredSchedule,
+    DriftFacts,
+    Facts,
+    FileFacts,
+    LedgerSnapshot,
+    ProcessFacts,
+    QueuedState,
+    QueueFacts,
+    ScheduleFacts,
+    ScheduleState,
+)
+
+# Connection trouble, rollbacks, resources, operator intervention: there from the first scrape.
+USUAL_SQLSTATE_CLASSES = ("08", "40", "53", "57")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One series: its family, its label values in catalogue order, its value."""
+
+    metric: str
+    labels: tuple[str, ...]
+    value: float
+
+
+def samples_of(facts: Facts) -> Iterator[Sample]:
+    """Every sample of one exposition, each series once, in no promised order."""
+    yield from _of_file(facts.file)
+    yield from _of_process(facts.process, facts.file)
+    yield Sample("cronledger_snapshot_timestamp_seconds", (), _taken_at(facts.ledger))
+    if facts.ledger is not None:
+        yield from _of_queues(facts.ledger, facts.file)
+        yield from _of_schedules(facts.ledger, facts)
+        yield from _of_counters(facts.ledger, facts.file)
+        yield Sample(
+            "cronledger_reconcile_last_success_timestamp_seconds",
+            (),
+            _epoch(facts.ledger.last_reconcile),
+        )
+    declared = {schedule.schedule for schedule in facts.file.schedules}
+    yield from chain.from_iterable(
+        _of_drift(drift) for drift in facts.drift if drift.schedule in declared
+    )
+
+
+def _epoch(instant: datetime | None) -> float:
+    return nan if instant is None else instant.timestamp()
+
+
+def _seconds(span: timedelta | None) -> float:
+    return nan if span is None else span.total_seconds()
+
+
+def _taken_at(ledger: LedgerSnapshot | None) -> float:
+    return nan if ledger is None else ledger.taken_at.timestamp()
+
+
+def _of_file(file: FileFacts) -> Iterator[Sample]:
+    states = Counter(schedule.state for schedule in file.schedules)
+    for state in ScheduleState:
+        yield Sample("cronledger_schedules", (state,), states[state])
+    for schedule in file.schedules:
+        yield from _of_declared(schedule)
+    for queue in file.queues:
+        yield Sample(
+            "cronledger_queue_delivery_objective_seconds",
+            (queue.queue,),
+            _seconds(queue.objective),
+        )
+    yield Sample("cronledger_config_info", (file.digest,), 1)
+
+
+def _of_declared(schedule: DeclaredSchedule) -> Iterator[Sample]:
+    name = (schedule.schedule,)
+    info = (
+        schedule.schedule,
+        schedule.queue,
+        schedule.kind,
+        schedule.timezone,
+        schedule.severity,
+        schedule.team,
+        schedule.schedule_class,
+    )
+    yield Sample("cronledger_schedule_info", info, 1)
+    yield Sample("cronledger_schedule_paused", name, float(schedule.state is ScheduleState.PAUSED))
+    yield Sample(
+        "cronledger_schedule_delivery_objective_seconds", name, _seconds(schedule.objective)
+    )
+    yield Sample("cronledger_schedule_grace_seconds", name, _seconds(schedule.grace))
+    yield Sample(
+        "cronledger_schedule_next_occurrence_timestamp_seconds",
+        name,
+        _epoch(schedule.next_occurrence),
+    )
+    yield Sample("cronledger_schedule_last_due_timestamp_seconds", name, _epoch(schedule.last_due))
+
+
+def _of_process(process: ProcessFacts, file: FileFacts) -> Iterator[Sample]:
+    yield Sample("cronledger_build_info", (process.version, process.revision, process.python), 1)
+    yield Sample("cronledger_tzdata_info", (process.tzdata,), 1)
+    for name, value in _process_gauges(process):
+        yield Sample(name, (), value)
+    for collector, worked in process.collectors.items():
+        yield Sample("cronledger_collector_success", (collector,), float(worked))
+    outcomes = CATALOGUE["cronledger_reconcile_runs_total"].values["outcome"]
+    for outcome, runs in _from_zero(outcomes, process.reconcile_runs):
+        yield Sample("cronledger_reconcile_runs_total", (outcome,), runs)
+    for sqlstate, errors in _from_zero(USUAL_SQLSTATE_CLASSES, process.database_errors):
+        yield Sample("cronledger_database_errors_total", (sqlstate,), errors)
+    suppressed = {"default": process.duplicates_suppressed}
+    for name, count in _from_zero(_classes(file), suppressed):
+        yield Sample("cronledger_occurrence_duplicates_suppressed_total", (name,), count)
+
+
+def _process_gauges(process: ProcessFacts) -> Iterator[tuple[str, float]]:
+    yield "cronledger_reconcile_interval_seconds", _seconds(process.reconcile_interval)
+    yield "cronledger_snapshot_duration_seconds", _seconds(process.snapshot_duration)
+    yield "cronledger_clock_skew_seconds", _seconds(process.clock_skew)
+    yield "cronledger_config_last_reload_successful", float(process.reload_successful)
+    yield (
+        "cronledger_config_last_reload_success_timestamp_seconds",
+        _epoch(process.reloaded_at),
+    )
+    if process.database_up is not None:
+        yield "cronledger_database_up", float(process.database_up)
+
+
+def _from_zero(names: Iterable[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    return iter((dict.fromkeys(names, 0) | dict(counts)).items())
+
+
+def _classes(file: FileFacts) -> tuple[str, ...]:
+    return tuple({"default": None} | {s.schedule_class: None for s in file.schedules})
+
+
+def _of_queues(ledger: LedgerSnapshot, file: FileFacts) -> Iterator[Sample]:
+    found = {queue.queue: QueueFacts(queue.queue, {}) for queue in file.queues}
+    found |= {queue.queue: queue for queue in ledger.queues}
+    for queue in found.values():
+        yield from _of_queue(queue)
+
+
+def _of_queue(queue: QueueFacts) -> Iterator[Sample]:
+    name = (queue.queue,)
+    for state in QueuedState:
+        yield Sample("cronledger_queue_jobs", (queue.queue, state), queue.jobs.get(state, 0))
+    yield Sample("cronledger_queue_claims_paused", name, float(queue.claims_paused))
+    for metric, instant in (
+        ("cronledger_queue_oldest_eligible_timestamp_seconds", queue.oldest_eligible),
+        ("cronledger_queue_oldest_unfinished_timestamp_seconds", queue.oldest_unfinished),
+        ("cronledger_queue_oldest_lease_timestamp_seconds", queue.oldest_lease),
+        ("cronledger_queue_oldest_expired_lease_timestamp_seconds", queue.oldest_expired_lease),
+        ("cronledger_queue_oldest_dead_letter_timestamp_seconds", queue.oldest_dead_letter),
+    ):
+        yield Sample(metric, name, _epoch(instant))
+
+
+def _of_schedules(ledger: LedgerSnapshot, facts: Facts) -> Iterator[Sample]:
+    # A schedule that left the file vanishes here, whatever the ledger remembers of it.
+    recorded = {schedule.schedule: schedule for schedule in ledger.schedules}
+    missing = {drift.schedule: drift.oldest_missing for drift in facts.drift}
+    for declared in facts.file.schedules:
+        name = declared.schedule
+        found = recorded.get(name, ScheduleFacts(name))
+        yield Sample(
+            "cronledger_schedule_last_recorded_timestamp_seconds",
+            (name,),
+            _epoch(found.last_recorded),
+        )
+        # A key that was never recorded is unfinished too, and must age.
+        instants = [t for t in (found.oldest_unfinished, missing.get(name)) if t is not None]
+        yield Sample(
+            "cronledger_schedule_oldest_unfinished_timestamp_seconds",
+            (name,),
+            _epoch(min(instants, default=None)),
+        )
+
+
+def _of_drift(drift: DriftFacts) -> Iterator[Sample]:
+    name = (drift.schedule,)
+    yield Sample("cronledger_schedule_missing_occurrences", name, drift.missing)
+    yield Sample(
+        "cronledger_schedule_oldest_missing_timestamp_seconds", name, _epoch(drift.oldest_missing)
+    )
+    yield Sample("cronledger_schedule_unexpected_occurrences", name, drift.unexpected)
+    yield Sample("cronledger_schedule_orphaned_occurrences", name, drift.orphaned)
+
+
+def _of_counters(ledger: LedgerSnapshot, file: FileFacts) -> Iterator[Sample]:
+    values = {series: 0 for metric in CATALOGUE.values() for series in _declared(metric, file)}
+    values |= {(reading.metric, reading.labels): reading.value for reading in ledger.counters}
+    for (metric, labels), value in values.items():
+        yield Sample(metric, labels, value)
+
+
+def _declared(metric: Metric, file: FileFacts) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The series of a ledger counter that the file lets expect."""
+    if metric.source is not Source.LEDGER or metric.type is not MetricType.COUNTER:
+        return
+    heads: set[tuple[str, ...]]
+    if "queue" in metric.labels:
+        heads = {(s.queue, s.kind) for s in file.schedules}
+    else:
+        heads = {(name,) for name in _classes(file)}
+    closed = metric.labels[len(next(iter(heads), ())) :]
+    for head in heads:
+        for tail in product(*(metric.values[label] for label in closed)):
+            yield metric.name, (*head, *tail)

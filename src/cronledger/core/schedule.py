@@ -1,0 +1,186 @@
+"""A schedule: what is owed and when, the policies around it, and its effective-dated versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from cronledger.core.cron import Cron
+from cronledger.core.instants import Window
+from cronledger.core.keys import OccurrenceKey
+
+
+class Gap(StrEnum):
+    """What becomes of a wall time that the clock jumps over."""
+
+    SKIP = "skip"
+    SHIFT = "shift"
+    NEXT = "next"
+
+
+class Fold(StrEnum):
+    """Which instant a wall time means that the clock shows twice."""
+
+    FIRST = "first"
+    SECOND = "second"
+    BOTH = "both"
+
+
+class Wildcard(StrEnum):
+    """Which schedules run on every real slot, whatever gap and fold say."""
+
+    ELAPSED = "elapsed"  # minute or hour field starts with *
+    STAR = "star"  # hour field is exactly *
+    SAME = "same"  # none
+
+
+class DayRule(StrEnum):
+    """How day-of-month and day-of-week combine."""
+
+    VIXIE = "vixie"  # AND if either field starts with *, else OR
+    OR = "or"  # OR unless one of them is exactly *
+    AND = "and"
+
+
+@dataclass(frozen=True, slots=True)
+class Dst:
+    """The clock-change policy of a schedule. Presets: `DST_PRESETS`."""
+
+    gap: Gap
+    fold: Fold
+    wildcard: Wildcard
+
+
+DST_PRESETS: Mapping[str, Dst] = {
+    "cron": Dst(Gap.NEXT, Fold.FIRST, Wildcard.ELAPSED),
+    "rfc5545": Dst(Gap.SHIFT, Fold.FIRST, Wildcard.SAME),
+    "literal": Dst(Gap.SKIP, Fold.BOTH, Wildcard.SAME),
+    "ocps": Dst(Gap.SKIP, Fold.FIRST, Wildcard.ELAPSED),
+    "dagster": Dst(Gap.NEXT, Fold.SECOND, Wildcard.ELAPSED),
+    "airflow": Dst(Gap.SHIFT, Fold.SECOND, Wildcard.STAR),
+    "croniter": Dst(Gap.NEXT, Fold.BOTH, Wildcard.ELAPSED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Everything that decides which instants are owed; a change here opens a version.
+
+    `start` (inclusive) and `end` (exclusive) bound the logical times; None is unbounded.
+    """
+
+    trigger: Cron
+    timezone: str = "UTC"
+    dst: Dst = DST_PRESETS["cron"]
+    day_rule: DayRule = DayRule.VIXIE
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class CatchupPolicy(StrEnum):
+    NONE = "none"
+    LATEST = "latest"
+    EARLIEST = "earliest"
+    ALL = "all"
+
+
+class Order(StrEnum):
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Catchup:
+    """What a tick does about keys that are later than the deadline.
+
+    `window` is how far back a tick looks; `maximum` bounds what one pass enqueues by catch-up.
+    """
+
+    policy: CatchupPolicy = CatchupPolicy.LATEST
+    window: timedelta = timedelta(days=1)
+    maximum: int = 100
+    order: Order = Order.OLDEST
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A half-open span in which nothing is owed; `end` None is until further notice."""
+
+    start: datetime
+    end: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """The job that an occurrence becomes. None leaves the choice to the queue.
+
+    `priority`: smaller runs first. `payload` is any JSON object.
+    """
+
+    kind: str
+    queue: str = "default"
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    max_attempts: int | None = None
+    timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A named rule of what is owed and when, as the file declares it.
+
+    `grace`: how long a due key may lack a record before it is missing. `objective`: how long after
+    its logical time an occurrence may stay unfinished. `deadline`: lateness up to which a tick
+    enqueues a key as on time; later than that `catchup` decides.
+    """
+
+    id: str
+    timing: Timing
+    job: JobSpec
+    grace: timedelta = timedelta(minutes=5)
+    objective: timedelta = timedelta(hours=1)
+    deadline: timedelta = timedelta(seconds=30)
+    catchup: Catchup = Catchup()
+    pauses: tuple[Pause, ...] = ()
+    skip: frozenset[OccurrenceKey] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """A queue's settings. `objective`: how long an eligible job may wait."""
+
+    name: str
+    objective: timedelta = timedelta(hours=1)
+    lease: timedelta = timedelta(seconds=60)
+    max_attempts: int = 8
+    timeout: timedelta = timedelta(hours=1)
+    backoff_base: timedelta = timedelta(seconds=2)
+    backoff_cap: timedelta = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleFile:
+    """A loaded file. `path` as given, `digest` the SHA-256 of its bytes in hex."""
+
+    path: str
+    digest: str
+    schedules: Mapping[str, Schedule]
+    queues: Mapping[str, QueueSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A timing in force during `[effective_from, effective_to)`; `effective_to` None is open."""
+
+    number: int
+    effective_from: datetime
+    effective_to: datetime | None
+    timing: Timing
+
+    def share_of(self, window: Window) -> Window:
+        """The part of `window` in which this version is in force."""
+        return window.intersect(self.effective_from, self.effective_to)

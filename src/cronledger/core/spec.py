@@ -1,0 +1,64 @@
+"""The stored form of a timing: JSON-able, with the parsed field sets, and its hash.
+
+What is stored decides what the past owed, so reading it back never parses an expression again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any
+
+from cronledger.core.cron import Cron
+from cronledger.core.instants import format_instant, parse_instant
+from cronledger.core.schedule import DayRule, Dst, Fold, Gap, Timing, Wildcard
+
+Spec = dict[str, Any]
+
+
+def to_spec(timing: Timing) -> Spec:
+    """The timing as JSON-able values; `from_spec` gives it back unchanged."""
+    return {
+        "cron": timing.trigger.to_spec(),
+        "timezone": timing.timezone,
+        "dst": {
+            "gap": str(timing.dst.gap),
+            "fold": str(timing.dst.fold),
+            "wildcard": str(timing.dst.wildcard),
+        },
+        "day_rule": str(timing.day_rule),
+        "start": _bound(timing.start),
+        "end": _bound(timing.end),
+    }
+
+
+def from_spec(spec: Spec) -> Timing:
+    """The timing that `to_spec` stored."""
+    dst = spec["dst"]
+    return Timing(
+        trigger=Cron.from_spec(spec["cron"]),
+        timezone=spec["timezone"],
+        dst=Dst(Gap(dst["gap"]), Fold(dst["fold"]), Wildcard(dst["wildcard"])),
+        day_rule=DayRule(spec["day_rule"]),
+        start=_instant(spec["start"]),
+        end=_instant(spec["end"]),
+    )
+
+
+def timing_hash(timing: Timing) -> str:
+    """Equal for timings that yield the same instants by the same fields; their wording is left out.
+
+    SHA-256 in hex.
+    """
+    spec = to_spec(timing)
+    spec["cron"] = {name: value for name, value in spec["cron"].items() if name != "text"}
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+
+
+def _bound(instant: datetime | None) -> str | None:
+    return None if instant is None else format_instant(instant)
+
+
+def _instant(text: str | None) -> datetime | None:
+    return None if text is None else parse_instant(text)
