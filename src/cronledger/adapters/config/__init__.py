@@ -1,0 +1,1 @@
+"""The schedule file: reading, validating, refusing. Its entrances stand in load.py."""

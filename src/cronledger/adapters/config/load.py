@@ -1,0 +1,115 @@
+"""A schedule file from its bytes: all schedules and queues, or every problem at once."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cronledger.adapters.config.build import build_defaults, build_queue, build_schedule
+from cronledger.adapters.config.findings import Findings, Place, subject
+from cronledger.adapters.config.models import FileModel
+from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, kind_of
+from cronledger.adapters.config.part import Part
+from cronledger.adapters.config.reader import read
+from cronledger.adapters.config.source import decode, read_bytes
+from cronledger.adapters.config.zonebook import ZoneBook, Zones
+from cronledger.core.schedule import QueueSpec, Schedule, ScheduleFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["VERSION", "Zones", "load", "parse", "sample"]
+
+VERSION = "1"
+
+_TOP = Place(1, 1)
+_START = "start with 'version: 1' and 'schedules:', or see 'cronledger init'"
+
+
+def load(path: Path, zones: Zones) -> ScheduleFile:
+    """The schedule file at `path`. Raises ConfigError with every problem found, in file order."""
+    return parse(read_bytes(path), str(path), zones)
+
+
+def parse(data: bytes, path: str, zones: Zones) -> ScheduleFile:
+    """The schedule file with these bytes; `path` is only what problems and the result name."""
+    findings = Findings(path)
+    root = read(decode(data, findings), findings)
+    if root is None or (isinstance(root, TextNode) and not root.text):
+        findings.add(_TOP, f"the file is empty; {_START}")
+        raise findings.error()
+    if not isinstance(root, MapNode):
+        if not isinstance(root, RefusedNode):
+            findings.add(root.place, f"expected a mapping, got {kind_of(root)}; {_START}")
+        raise findings.error()
+    _check_version(root, findings)
+    schedules, queues = _build(root, findings, ZoneBook(zones))
+    if findings.problems:
+        raise findings.error()
+    return ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues)
+
+
+def sample() -> str:
+    """The commented schedule file that `cronledger init` writes."""
+    return Path(__file__).with_name("sample.yaml").read_text(encoding="utf-8")
+
+
+def _check_version(root: MapNode, findings: Findings) -> None:
+    """Refuses another version at once: the rest of such a file is in another language."""
+    entry = root.entries.get("version")
+    if entry is None:
+        findings.add(_TOP, f"missing key 'version'; write 'version: {VERSION}' as the first line")
+    elif isinstance(entry.value, TextNode) and entry.value.text == VERSION:
+        return
+    elif not isinstance(entry.value, RefusedNode):
+        given = kind_of(entry.value)
+        message = f"version: this program reads version {VERSION}, got {given}"
+        findings.add(entry.value.place, f"{message}; write 'version: {VERSION}'")
+        raise findings.error()
+
+
+def _build(
+    root: MapNode, findings: Findings, zones: ZoneBook
+) -> tuple[dict[str, Schedule], dict[str, QueueSpec]]:
+    Part("", _TOP, root, findings).shape(FileModel)
+    defaults = build_defaults(_defaults_part(root, findings), zones)
+    queues = {name: build_queue(part, name) for name, part in _parts(root, "queues", findings)}
+    schedules: dict[str, Schedule] = {}
+    for name, part in _parts(root, "schedules", findings):
+        schedule = build_schedule(part, name, defaults, zones)
+        if schedule is not None:
+            schedules[name] = schedule
+            queues.setdefault(schedule.job.queue, QueueSpec(schedule.job.queue))
+    if "schedules" not in root.entries:
+        findings.add(_TOP, "missing key 'schedules'; write it, with {} if nothing is owed")
+    return schedules, queues
+
+
+def _defaults_part(root: MapNode, findings: Findings) -> Part | None:
+    node = _section(root, "defaults", findings)
+    return None if node is None else Part("", node.place, node, findings)
+
+
+def _parts(root: MapNode, section: str, findings: Findings) -> Iterator[tuple[str, Part]]:
+    """The named parts of a section, in file order."""
+    node = _section(root, section, findings)
+    entries = {} if node is None else node.entries
+    for name, entry in entries.items():
+        value: Node = entry.value
+        if isinstance(value, MapNode):
+            yield name, Part(subject(name), entry.key_place, value, findings)
+        elif not isinstance(value, RefusedNode):
+            message = f"expected a mapping, got {kind_of(value)}; write {{key: value}}"
+            findings.add(value.place, message, subject(name))
+
+
+def _section(root: MapNode, key: str, findings: Findings) -> MapNode | None:
+    entry = root.entries.get(key)
+    if entry is None or isinstance(entry.value, RefusedNode):
+        return None
+    if isinstance(entry.value, MapNode):
+        return entry.value
+    message = f"{key}: expected a mapping, got {kind_of(entry.value)}; write {{}} or remove the key"
+    findings.add(entry.value.place, message)
+    return None

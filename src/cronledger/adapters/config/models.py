@@ -1,0 +1,160 @@
+"""The shape of the file: which keys stand where, and the bounds of each value.
+
+A key that is absent is None: the values of `defaults` and of the core are filled in by build.py.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from cronledger.adapters.config.fields import (
+    MAX_TEXT,
+    as_text,
+    choice,
+    instant,
+    integer,
+    span,
+    text,
+)
+from cronledger.adapters.config.findings import shown
+from cronledger.core import schedule as core
+from cronledger.core.cron import Layout
+
+QUEUE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
+NAME_FORM = "a-z, 0-9, '_', '.' and '-', at most 63 characters, a letter or digit first"
+
+ZoneName = Annotated[str, text("a zone name such as Europe/Berlin", 100)]
+Expression = Annotated[str, text('a cron expression such as "0 2 * * *"', MAX_TEXT)]
+Fields = Annotated[Layout, choice(Layout)]
+GapName = Annotated[core.Gap, choice(core.Gap)]
+FoldName = Annotated[core.Fold, choice(core.Fold)]
+WildcardName = Annotated[core.Wildcard, choice(core.Wildcard)]
+DayRuleName = Annotated[core.DayRule, choice(core.DayRule)]
+PolicyName = Annotated[core.CatchupPolicy, choice(core.CatchupPolicy)]
+OrderName = Annotated[core.Order, choice(core.Order)]
+Time = Annotated[datetime, instant()]
+Tolerance = Annotated[timedelta, span("PT0S", "P400D")]
+Objective = Annotated[timedelta, span("PT1S", "P400D")]
+Lookback = Annotated[timedelta, span("PT1S", "P400D")]
+Lease = Annotated[timedelta, span("PT1S", "P1D")]
+Timeout = Annotated[timedelta, span("PT1S", "P30D")]
+Delay = Annotated[timedelta, span("PT1S", "P30D")]
+Batch = Annotated[int, integer(1, 100_000)]
+Attempts = Annotated[int, integer(1, 100)]
+Priority = Annotated[int, integer(-1000, 1000)]
+QueueName = Annotated[str, text(f"a name of {NAME_FORM}", 63, QUEUE_NAME)]
+Kind = Annotated[str, text("a kind of at most 200 printable characters", 200)]
+Reason = Annotated[str, text("a reason of at most 500 printable characters", MAX_TEXT)]
+KeyText = Annotated[str, text("a key such as cleanup:2026-08-07T02:00:00Z", 200)]
+
+
+class Strict(BaseModel):
+    """A mapping of the file: no key beyond those named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DstModel(Strict):
+    gap: GapName | None = None
+    fold: FoldName | None = None
+    wildcard: WildcardName | None = None
+
+
+class CatchupModel(Strict):
+    policy: PolicyName | None = None
+    window: Lookback | None = None
+    maximum: Batch | None = Field(default=None, alias="max")
+    order: OrderName | None = None
+
+
+class PauseModel(Strict):
+    start: Time = Field(alias="from")
+    end: Time | None = Field(default=None, alias="to")
+    reason: Reason
+
+
+class CronModel(Strict):
+    expr: Expression
+    layout: Fields = Field(default=Layout.FIVE, alias="fields")
+
+
+class JobDefaults(Strict):
+    queue: QueueName | None = None
+    priority: Priority | None = None
+    max_attempts: Attempts | None = None
+    timeout: Timeout | None = None
+
+
+class JobModel(JobDefaults):
+    kind: Kind | None = None
+    # Read from the tree by payload.py: here any shape passes.
+    payload: Any = None
+
+
+def _preset(value: Any) -> Any:
+    """The parts of a preset that is given by name."""
+    if not isinstance(value, str) or not value:
+        return value
+    preset = core.DST_PRESETS.get(value)
+    if preset is None:
+        names = ", ".join(core.DST_PRESETS)
+        raise ValueError(f"expected one of {names}, or {{gap, fold, wildcard}}, got {shown(value)}")
+    return {"gap": preset.gap, "fold": preset.fold, "wildcard": preset.wildcard}
+
+
+def _spelled_out(value: Any) -> Any:
+    """A bare expression as the mapping it is short for."""
+    if isinstance(value, list | str):
+        return {"expr": as_text(value, 'a cron expression such as "0 2 * * *"')}
+    return value
+
+
+DstForm = Annotated[DstModel | None, BeforeValidator(_preset)]
+CronForm = Annotated[CronModel | None, BeforeValidator(_spelled_out)]
+
+
+class DefaultsModel(Strict):
+    timezone: ZoneName | None = None
+    dst: DstForm = None
+    day_rule: DayRuleName | None = None
+    grace: Tolerance | None = None
+    objective: Objective | None = None
+    deadline: Tolerance | None = None
+    catchup: CatchupModel | None = None
+    job: JobDefaults | None = None
+
+
+class ScheduleModel(DefaultsModel):
+    cron: CronForm = None
+    start: Time | None = None
+    end: Time | None = None
+    # An item is None where it was refused, so that the others keep their numbers.
+    pause: list[PauseModel | None] | None = None
+    skip: list[KeyText | None] | None = None
+    job: JobModel | None = None
+
+
+class BackoffModel(Strict):
+    base: Delay | None = None
+    cap: Delay | None = None
+
+
+class QueueModel(Strict):
+    objective: Objective | None = None
+    lease: Lease | None = None
+    max_attempts: Attempts | None = None
+    timeout: Timeout | None = None
+    backoff: BackoffModel | None = None
+
+
+class FileModel(Strict):
+    """The top level: only its keys; load.py reads each part by itself."""
+
+    version: Any = None
+    defaults: Any = None
+    queues: Any = None
+    schedules: Any = None

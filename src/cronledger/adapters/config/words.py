@@ -1,0 +1,142 @@
+"""What pydantic found, in our words: unknown keys with the key meant, shapes, later versions."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from cronledger.adapters.config.findings import shown
+from cronledger.adapters.config.models import JobModel, ScheduleModel
+from cronledger.adapters.config.nodes import Node, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pydantic_core import ErrorDetails
+
+_AS_CRON = "write it as 'cron', with {expr, fields: 6s} below a minute"
+_SKIP = "name the keys to leave out under a schedule's 'skip'"
+_FOR_ALERTS = "remove the key; it says nothing about when a run is owed"
+# Keys of the language that this version does not read, and what to do instead.
+LATER: Mapping[str, str] = {
+    "every": _AS_CRON,
+    "rrule": _AS_CRON,
+    "at": _AS_CRON,
+    "any": "write one schedule for each 'cron'",
+    "versions": "write the trigger in force now; a changed file opens a version when it is loaded",
+    "calendar": _SKIP,
+    "calendars": _SKIP,
+    "except": _SKIP,
+    "exdate": _SKIP,
+    "rdate": "add a schedule for these times",
+    "roll": "write the day itself in 'cron', such as LW",
+    "month_end": "write L for the last day of a month in 'cron'",
+    "splay": "move the minute in 'cron'",
+    "overlap": "remove the key; runs may overlap",
+    "matrix": "write one schedule for each value",
+    "aliases": "keep the id, or end the old schedule with 'end'",
+    "managed_by": "remove the schedule; only what this program enqueues is compared",
+    "severity": _FOR_ALERTS,
+    "team": _FOR_ALERTS,
+    "class": _FOR_ALERTS,
+    "runbook": _FOR_ALERTS,
+    "tzdata": "remove the key; zone data comes with the program",
+    "command": "name the handler under 'kind'",
+    "target": "name the queue under 'queue'",
+    "dialect": "write 'fields: 6s', 6y or 7, with cron's own weekday numbers",
+    "rate": "bound each pass with 'max'",
+    "heartbeat": "write 'lease'; it is extended while the handler runs",
+    "retry_budget": "write 'max_attempts'",
+    "budget_mode": "write 'max_attempts'",
+    "retention": "remove the key; nothing is deleted yet",
+}
+TRIGGERS = frozenset({"every", "rrule", "at", "any", "versions"})
+# What other schedulers call our keys.
+_ELSEWHERE: Mapping[str, str] = {
+    "tz": "timezone",
+    "zone": "timezone",
+    "time_zone": "timezone",
+    "schedule": "cron",
+    "crontab": "cron",
+    "expression": "expr",
+    "until": "end",
+    "retries": "max_attempts",
+    "args": "payload",
+    "kwargs": "payload",
+    "misfire": "catchup",
+    "backfill": "catchup",
+    "suspend": "pause",
+    "paused": "pause",
+    "jobs": "schedules",
+}
+
+
+def explain(error: ErrorDetails, model: type[BaseModel], node: Node) -> str:
+    """What is wrong and what to write instead; `node` is where the error stands."""
+    loc = error["loc"]
+    where = ".".join(str(step) for step in loc if isinstance(step, str))
+    match error["type"]:
+        case "extra_forbidden":
+            return unknown_key(str(loc[-1]), keys_of(_model_at(model, loc[:-1])))
+        case "missing":
+            *above, key = [step for step in loc if isinstance(step, str)]
+            return f"{'.'.join(above)}: missing key '{key}'; add it"
+        case "value_error":
+            return f"{where}: {error['ctx']['error']}"
+        case "list_type":
+            return f"{where}: expected a list, got {kind_of(node)}; write [ ] or lines of '- '"
+        case _:
+            return f"{where}: expected a mapping, got {kind_of(node)}; write {{key: value}}"
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """Why `key` is refused where only `known` may stand."""
+    known = tuple(known)
+    if key in LATER:
+        return f"'{key}' is not supported by this version; {LATER[key]}"
+    if key == "<<":
+        return "merge key '<<' is not read; shared settings go under 'defaults'"
+    problem = f"unknown key {shown(key)}"
+    meant = meant_key(key, known)
+    if meant:
+        return f"{problem}; did you mean '{meant}'?"
+    of_job = meant_key(key, keys_of(JobModel))
+    if of_job and "job" in known:
+        return f"{problem}; {_under_job(key, of_job)}"
+    if "schedules" in known and key in keys_of(ScheduleModel):
+        return f"{problem}; write it under 'defaults' or under one of 'schedules'"
+    return f"{problem}; known are {', '.join(known)}"
+
+
+def _under_job(key: str, meant: str) -> str:
+    return "write it under 'job'" if meant == key else f"did you mean '{meant}' under 'job'?"
+
+
+def meant_key(key: str, known: Iterable[str]) -> str:
+    """The one of `known` that `key` most likely stands for; "" if none is near."""
+    spellings = {name: name for name in known}
+    spellings |= {word: name for word, name in _ELSEWHERE.items() if name in spellings}
+    folded = key[:63].lower().replace("-", "_")
+    close = get_close_matches(folded, spellings, n=1, cutoff=0.75)
+    return spellings[close[0]] if close else ""
+
+
+def keys_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys that may stand in a mapping of this shape, as the file spells them."""
+    return tuple(info.alias or name for name, info in model.model_fields.items())
+
+
+def _model_at(model: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
+    for step in loc:
+        if isinstance(step, str):
+            fields = {info.alias or name: info for name, info in model.model_fields.items()}
+            model = _model_in(fields[step].annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
