@@ -1,0 +1,1 @@
+"""How the world watches: the metrics' text, their reference page and the dashboards."""

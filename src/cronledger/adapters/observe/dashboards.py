@@ -1,0 +1,268 @@
+"""What the dashboards show. `python -m cronledger.adapters.observe.dashboards` prints the overview.
+
+The first row answers "is anything wrong now?", then the worst first, then latency, traffic, errors
+and saturation. Every description says what to do when the panel is not as it should be.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from cronledger.adapters.observe.panels import Dashboard, Panel, Query, Row, Variable, to_json
+
+_REPLICAS = "instance, pod, container, endpoint"
+_JOB = 'job=~"$job"'
+_QUEUE = f'{_JOB},queue=~"$queue"'
+_HALF_IS_YELLOW: Mapping[float, str] = {0: "green", 0.5: "yellow", 1: "red"}
+_ANY_IS_RED: Mapping[float, str] = {0: "green", 1: "red"}
+
+
+def overview() -> str:
+    """dashboards/overview.json, as text."""
+    return to_json(
+        Dashboard(
+            uid="cronledger-overview",
+            title="cronledger / Overview",
+            description="What is owed, what is missing, and what waits too long.",
+            span="now-24h",
+            variables=(
+                Variable("job", "Job", "label_values(cronledger_build_info, job)"),
+                Variable("queue", "Queue", f"label_values(cronledger_queue_jobs{{{_JOB}}}, queue)"),
+            ),
+            annotations={
+                "Schedule reloads": (
+                    "changes(cronledger_config_last_reload_success_timestamp_seconds"
+                    f"{{{_JOB}}}[$__rate_interval]) > 0"
+                )
+            },
+            rows=(
+                _is_anything_wrong(),
+                _worst_first(),
+                _latency(),
+                _traffic(),
+                _errors(),
+                _saturation(),
+            ),
+        )
+    )
+
+
+def _increase(counter: str, matchers: str, by: str) -> str:
+    folded = f"max without ({_REPLICAS}) (increase({counter}{{{matchers}}}[$__rate_interval]))"
+    return f"sum by ({by}) ({folded})" if by else f"sum({folded})"
+
+
+def _is_anything_wrong() -> Row:
+    past = f"schedule:cronledger_objective_used:ratio{{{_JOB}}}"
+    eligible = f"queue:cronledger_oldest_eligible_age_seconds:max{{{_JOB}}}"
+    objective = f"queue:cronledger_delivery_objective_seconds:max{{{_JOB}}}"
+    last = f"max by (job) (cronledger_reconcile_last_success_timestamp_seconds{{{_JOB}}})"
+    interval = f"max by (job) (cronledger_reconcile_interval_seconds{{{_JOB}}})"
+    return Row(
+        "Is anything wrong now?",
+        (
+            _stat(
+                "Schedules past their objective",
+                "Not 0: find them below under Worst first, then run `cronledger reconcile`.",
+                f"count({past} > 1) or vector(0)",
+                _ANY_IS_RED,
+            ),
+            _stat(
+                "Missing occurrences",
+                "Not 0: nothing was enqueued for them. `cronledger reconcile` names each key,"
+                " `cronledger backfill` fills them.",
+                f"sum(schedule:cronledger_missing_occurrences:max{{{_JOB}}}) or vector(0)",
+                _ANY_IS_RED,
+            ),
+            _used(
+                "Worst objective used",
+                "Age of the oldest unfinished occurrence over its objective. At 100 % it is late;"
+                " `cronledger reconcile` shows where it stands.",
+                f"max({past}) or vector(0)",
+            ),
+            _used(
+                "Worst queue objective used",
+                "Age of the oldest claimable job over its queue's objective. At 100 % look for"
+                " workers with `cronledger jobs list`.",
+                f"max({eligible} / {objective}) or vector(0)",
+            ),
+            _used(
+                "Reconcile silence used",
+                "Time since the last reconcile over three of its intervals and a minute. At 100 %"
+                " the counts on this page are old: see whether `cronledger run` is alive.",
+                f"max((time() - {last}) / (3 * {interval} + 60))",
+            ),
+            _stat(
+                "Database reached",
+                "0: no replica reaches the database, and this page shows the last snapshot.",
+                f"max(cronledger_database_up{{{_JOB}}})",
+                {0: "red", 1: "green"},
+            ),
+        ),
+    )
+
+
+def _stat(title: str, description: str, expr: str, thresholds: Mapping[float, str]) -> Panel:
+    return Panel(
+        "stat", title, description, (Query(expr),), width=4, height=4, thresholds=thresholds
+    )
+
+
+def _used(title: str, description: str, expr: str) -> Panel:
+    return Panel(
+        "gauge",
+        title,
+        description,
+        (Query(expr),),
+        "percentunit",
+        width=4,
+        height=4,
+        thresholds=_HALF_IS_YELLOW,
+    )
+
+
+def _worst_first() -> Row:
+    return Row(
+        "Worst first",
+        (
+            Panel(
+                "table",
+                "Schedules by objective used",
+                "Run `cronledger reconcile FILE SCHEDULE` for the ones past 100 %.",
+                (
+                    Query(
+                        f"topk(20, schedule:cronledger_objective_used:ratio{{{_JOB}}})",
+                        instant=True,
+                    ),
+                ),
+                "percentunit",
+                thresholds=_HALF_IS_YELLOW,
+            ),
+            Panel(
+                "table",
+                "Schedules with missing occurrences",
+                "Run `cronledger backfill FILE SCHEDULE` to see what it would fill.",
+                (
+                    Query(
+                        f"topk(20, schedule:cronledger_missing_occurrences:max{{{_JOB}}} > 0)",
+                        instant=True,
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def _latency() -> Row:
+    return Row(
+        "Latency",
+        (
+            Panel(
+                "timeseries",
+                "Oldest eligible age by queue, against its objective",
+                "A line that climbs past its objective: workers are gone, stuck or too few.",
+                (
+                    Query(
+                        f"queue:cronledger_oldest_eligible_age_seconds:max{{{_QUEUE}}}",
+                        "{{queue}}",
+                    ),
+                    Query(
+                        f"queue:cronledger_delivery_objective_seconds:max{{{_QUEUE}}}",
+                        "{{queue}} objective",
+                    ),
+                ),
+                "s",
+            ),
+            Panel(
+                "timeseries",
+                "Oldest unfinished age by schedule",
+                "A line that climbs for hours: the run hangs, fails or is missing;"
+                " `cronledger reconcile FILE SCHEDULE` says which.",
+                (
+                    Query(
+                        "topk(20, schedule:cronledger_oldest_unfinished_age_seconds:max"
+                        f"{{{_JOB}}})",
+                        "{{schedule}}",
+                    ),
+                ),
+                "s",
+            ),
+        ),
+    )
+
+
+def _traffic() -> Row:
+    return Row(
+        "Traffic",
+        (
+            Panel(
+                "timeseries",
+                "Expected and recorded",
+                "The two lines follow each other; a gap between them is missing or omitted work.",
+                (
+                    Query(_increase("cronledger_occurrences_expected_total", _JOB, ""), "expected"),
+                    Query(_increase("cronledger_occurrences_recorded_total", _JOB, ""), "recorded"),
+                ),
+            ),
+            Panel(
+                "timeseries",
+                "Jobs created by queue",
+                "A queue that falls silent while its schedules are due: look at the tick.",
+                (Query(_increase("cronledger_jobs_created_total", _QUEUE, "queue"), "{{queue}}"),),
+            ),
+        ),
+    )
+
+
+def _errors() -> Row:
+    return Row(
+        "Errors",
+        (
+            Panel(
+                "timeseries",
+                "Attempts by outcome",
+                "Retries or expired leases that grow: read the worker's log lines by error class.",
+                (Query(_increase("cronledger_attempts_total", _QUEUE, "outcome"), "{{outcome}}"),),
+                stacked=True,
+            ),
+            Panel(
+                "timeseries",
+                "Given up for good by reason",
+                "Occurrences that the catch-up policy omitted: `cronledger reconcile` lists them,"
+                " `cronledger backfill` can still fill them.",
+                (
+                    Query(
+                        _increase("cronledger_occurrences_abandoned_total", _JOB, "reason"),
+                        "{{reason}}",
+                    ),
+                ),
+                stacked=True,
+            ),
+        ),
+    )
+
+
+def _saturation() -> Row:
+    return Row(
+        "Saturation",
+        (
+            Panel(
+                "timeseries",
+                "Unfinished jobs by state (context only, never alerted on)",
+                "How deep the queues are. Depth by itself is no fault: judge by the ages above.",
+                (
+                    Query(
+                        f"sum by (state) (queue_state:cronledger_queue_jobs:max{{{_QUEUE}}})",
+                        "{{state}}",
+                    ),
+                ),
+                width=24,
+                stacked=True,
+            ),
+        ),
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(overview())

@@ -1,0 +1,183 @@
+"""Catalogue, rules, alerts, dashboards, pages and runbooks speak of the same metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cronledger.adapters.observe.reference import reference
+from cronledger.core.catalogue import CATALOGUE, MetricType, Source, Tier
+
+ROOT = Path(__file__).parents[2]
+RUNBOOK_URL = "https://github.com/cronledger/cronledger/blob/main/docs/runbooks/"
+COMMANDS = {
+    *("init", "check", "next", "expand", "explain", "migrate", "run", "tick"),
+    *("reconcile", "backfill", "work", "jobs", "demo"),
+}
+REPLICA = "instance, pod, container, endpoint"
+NAME = re.compile(r"\b(?:[a-z_]+:)?cronledger_\w+(?::\w+)?")
+
+
+def rules_in(folder: str) -> list[dict[str, Any]]:
+    return [
+        rule
+        for file in sorted((ROOT / folder).glob("*.yaml"))
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+    ]
+
+
+RECORDING = rules_in("rules")
+ALERTS = rules_in("alerts")
+RECORDED = {rule["record"] for rule in RECORDING}
+
+
+def strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from strings(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from strings(part)
+
+
+def dashboard_texts() -> list[str]:
+    files = sorted((ROOT / "dashboards").glob("*.json"))
+    return [text for file in files for text in strings(json.loads(file.read_text()))]
+
+
+USES: dict[str, list[str]] = {
+    "rules": [rule["expr"] for rule in RECORDING],
+    "alerts": [rule["expr"] for rule in ALERTS],
+    "dashboards": dashboard_texts(),
+    "runbooks": [file.read_text() for file in sorted((ROOT / "docs/runbooks").glob("*.md"))],
+}
+
+
+@pytest.mark.parametrize("where", USES)
+def test_every_name_in_use_is_catalogued_or_recorded(where: str) -> None:
+    found = {name for text in USES[where] for name in NAME.findall(text)}
+    assert found
+    assert found <= CATALOGUE.keys() | RECORDED
+
+
+def test_labels_in_selectors_are_those_of_the_metric() -> None:
+    for text in (*USES["rules"], *USES["alerts"], *USES["dashboards"]):
+        for name, matchers in re.findall(r"(cronledger_\w+)\{([^}]*)\}", text):
+            if name in CATALOGUE:
+                labels = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers))
+                assert labels <= {*CATALOGUE[name].labels, "job"}, text
+
+
+def test_every_recording_rule_is_used_by_an_alert_a_panel_or_a_rule() -> None:
+    used = {name for where in USES.values() for text in where for name in NAME.findall(text)}
+    # Named for those who write their own alerts; alerts of ours on them come with their runbooks.
+    for_others = {
+        "schedule:cronledger_unexpected_occurrences:max",
+        "queue:cronledger_oldest_expired_lease_age_seconds:max",
+        "queue:cronledger_oldest_dead_letter_age_seconds:max",
+        "queue:cronledger_attempts:increase15m",
+        "queue:cronledger_dead:increase1h",
+    }
+    assert RECORDED - used == for_others
+
+
+def test_names_of_recording_rules_say_level_metric_and_operation() -> None:
+    assert all(re.fullmatch(r"[a-z_]+:cronledger_\w+:\w+", name) for name in RECORDED)
+
+
+def test_what_all_replicas_agree_on_is_folded_by_max_and_never_summed_over_them() -> None:
+    for rule in RECORDING:
+        names = {name for name in NAME.findall(rule["expr"]) if name in CATALOGUE}
+        if names - {"cronledger_snapshot_timestamp_seconds"}:
+            assert f"max without ({REPLICA})" in " ".join(rule["expr"].split()), rule["record"]
+            assert all(
+                CATALOGUE[name].source is not Source.PROCESS
+                for name in names - {"cronledger_snapshot_timestamp_seconds"}
+            )
+
+
+def test_measured_ages_and_gaps_carry_the_freshness_guard() -> None:
+    guard = "and on (job, instance) (time() - cronledger_snapshot_timestamp_seconds < 900)"
+    for rule in RECORDING:
+        record = rule["record"]
+        if "age_seconds" in record or "missing" in record or "unexpected" in record:
+            assert guard in " ".join(rule["expr"].split()), record
+
+
+def test_no_alert_looks_at_depth() -> None:
+    for file in (ROOT / "alerts").glob("*.yaml"):
+        assert "cronledger_queue_jobs" not in file.read_text()
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
+def test_an_alert_says_what_it_means_and_what_to_do(alert: dict[str, Any]) -> None:
+    notes = alert["annotations"]
+    assert {"summary", "description", "runbook_url", "cli"} <= notes.keys()
+    assert alert["labels"]["severity"] in {"critical", "warning", "info"}
+    program, command, *_ = notes["cli"].split()
+    assert program == "cronledger"
+    assert command in COMMANDS
+    assert notes["runbook_url"].startswith(RUNBOOK_URL)
+    page = ROOT / "docs" / "runbooks" / notes["runbook_url"].removeprefix(RUNBOOK_URL)
+    assert page.read_text().startswith(f"# {alert['alert']}\n")
+
+
+def test_every_runbook_belongs_to_an_alert() -> None:
+    linked = {alert["annotations"]["runbook_url"].removeprefix(RUNBOOK_URL) for alert in ALERTS}
+    assert {file.name for file in (ROOT / "docs" / "runbooks").glob("*.md")} == linked
+
+
+def test_runbooks_name_only_commands_that_exist() -> None:
+    for text in USES["runbooks"]:
+        found = re.findall(r"(?:^|`)cronledger (\w+)", text, re.MULTILINE)
+        assert found
+        assert set(found) <= COMMANDS
+
+
+def test_the_reference_page_is_what_the_catalogue_says() -> None:
+    assert (ROOT / "docs" / "metrics.md").read_text() == reference()
+
+
+def test_the_reference_page_names_every_metric_once_with_its_help() -> None:
+    page = reference()
+    for name, metric in CATALOGUE.items():
+        assert page.count(f"| `{name}` |") == 1
+        assert metric.help in page
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_names_follow_the_conventions_of_prometheus(name: str) -> None:
+    metric = CATALOGUE[name]
+    assert name.startswith("cronledger_")
+    assert name.endswith("_total") == (metric.type is MetricType.COUNTER)
+    assert name.endswith("_info") == (metric.type is MetricType.INFO)
+    assert metric.help.endswith(".")
+    assert ("timestamp" in name) == name.endswith("_timestamp_seconds")
+    assert (metric.unit == "seconds") == name.endswith("_seconds")
+
+
+def test_no_label_is_one_that_the_scrape_sets_or_that_grows_without_bound() -> None:
+    labels = {label for metric in CATALOGUE.values() for label in metric.labels}
+    assert not labels & {"job", "instance", "key", "job_id", "worker", "host", "error"}
+
+
+def test_only_metrics_of_the_schedule_tier_have_one_series_per_schedule() -> None:
+    tiers = {metric.tier for metric in CATALOGUE.values()}
+    assert tiers == {Tier.CORE, Tier.SCHEDULE}
+    for name, metric in CATALOGUE.items():
+        assert (metric.tier is Tier.SCHEDULE) == name.startswith("cronledger_schedule_")
+
+
+def test_closed_label_values_belong_to_a_label_of_the_metric() -> None:
+    for metric in CATALOGUE.values():
+        assert metric.values.keys() <= set(metric.labels)
+        assert all(len(set(values)) == len(values) for values in metric.values.values())
