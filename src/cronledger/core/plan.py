@@ -72,8 +72,8 @@ def plan(
     reasons: dict[int, Reason] = {}
     late: list[int] = []
     enqueue: list[int] = []
-    on_time_from = to_epoch(now - deadline)
-    window_from = to_epoch(now - schedule.catchup.window)
+    on_time_from, _ = Window(now - deadline, now).epochs()
+    window_from, _ = Window(now - schedule.catchup.window, now).epochs()
     for epoch in undecided:
         suppressed = suppression(schedule, epoch)
         if suppressed is not None:

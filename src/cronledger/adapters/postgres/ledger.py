@@ -1,0 +1,207 @@
+"""The ledger in PostgreSQL: versions, what is recorded, and the one write that enqueues."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from cronledger.adapters.postgres.session import Session
+from cronledger.adapters.postgres.versions import note
+from cronledger.core.audit import AuditEntry
+from cronledger.core.diff import Stages
+from cronledger.core.expected import Owed, Standing
+from cronledger.core.instants import Window, from_epoch
+from cronledger.core.plan import LeftOut, Reason
+from cronledger.core.schedule import QueueSpec, Schedule, Timing, Version
+from cronledger.core.spec import from_spec
+from cronledger.ports import Decision, Enqueue, Noted, Span
+
+
+class PostgresLedger:
+    """Implements `ports.Ledger` on one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # A version's timing never changes once stored, so each is read back once.
+        self._timings: dict[tuple[int, int], Timing] = {}
+
+    def now(self) -> datetime:
+        """The database's clock."""
+        now: datetime = self._session.run("now")[0]["now"]
+        return now
+
+    def note(
+        self,
+        schedules: Iterable[Schedule],
+        queues: Iterable[QueueSpec],
+        tzdata: str,
+        at: datetime | None,
+    ) -> Noted:
+        """Make the ledger's versions those of `schedules`."""
+        return note(self._session, list(schedules), list(queues), tzdata, at)
+
+    def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
+        """Every schedule ever loaded (or those named), by name."""
+        versions: dict[int, list[Version]] = defaultdict(list)
+        heads: dict[int, tuple[str, datetime]] = {}
+        for row in self._session.run(
+            "standings", {"names": None if names is None else list(names)}
+        ):
+            heads[row["id"]] = (row["name"], row["decided_to"])
+            versions[row["id"]].append(
+                Version(
+                    row["number"],
+                    row["effective_from"],
+                    row["effective_to"],
+                    self._timing(row),
+                )
+            )
+        return tuple(
+            Standing(id_, name, decided_to, tuple(versions[id_]))
+            for id_, (name, decided_to) in heads.items()
+        )
+
+    def _timing(self, row: DictRow) -> Timing:
+        version = (row["id"], row["number"])
+        if version not in self._timings:
+            self._timings[version] = from_spec(row["spec"])
+        return self._timings[version]
+
+    def recorded(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
+        """Epochs of the recorded keys."""
+        return {row["id"]: row["epochs"] for row in self._session.run("recorded", _windows(spans))}
+
+    def left_out(self, spans: Sequence[Span]) -> Mapping[int, list[LeftOut]]:
+        """The ranges that touch the windows."""
+        found: dict[int, list[LeftOut]] = defaultdict(list)
+        for row in self._session.run("left_out", _windows(spans)):
+            found[row["schedule_id"]].append(
+                LeftOut(row["start_epoch"], row["end_epoch"], Reason(row["reason"]), row["count"])
+            )
+        return found
+
+    def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
+        """How far each recorded key came."""
+        found: dict[int, dict[int, Stages]] = defaultdict(dict)
+        for row in self._session.run("stages", _windows(spans)):
+            schedule_id, epoch = row.pop("schedule_id"), row.pop("epoch")
+            found[schedule_id][epoch] = Stages(**row)
+        return found
+
+    def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
+        """Epochs of the recorded keys whose job is gone."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row in self._session.run("orphaned", _windows(spans)):
+            found[row["schedule_id"]].append(row["epoch"])
+        return found
+
+    def enqueue_once(
+        self, batch: Sequence[Enqueue], via: str, tzdata: str, as_of: datetime | None = None
+    ) -> Mapping[int, list[int]]:
+        """Write what is not there yet; returns the epochs written, by schedule id."""
+        written: dict[int, list[int]] = defaultdict(list)
+        if batch:
+            parameters = {"via": via, "tzdata": tzdata, "as_of": as_of}
+            parameters |= _keys(batch) | _jobs(batch)
+            for row in self._session.run("enqueue_occurrences", parameters):
+                written[row["schedule_id"]].append(row["epoch"])
+        return written
+
+    @contextmanager
+    def deciding(self, ids: Sequence[int]) -> Iterator[Mapping[int, datetime]]:
+        """A transaction in which only we decide on these schedules."""
+        with self._session.transaction():
+            rows = self._session.run("deciding", {"ids": list(ids)})
+            yield {row["id"]: row["decided_to"] for row in rows}
+
+    def decided(self, decisions: Sequence[Decision], now: datetime) -> None:
+        """Store what was left out, and how far everything is decided."""
+        spans = [(d.schedule_id, span) for d in decisions for span in d.left_out]
+        if spans:
+            self._session.run(
+                "leave_out",
+                {
+                    "ids": [id_ for id_, _ in spans],
+                    "starts": [from_epoch(span.start) for _, span in spans],
+                    "ends": [from_epoch(span.end) for _, span in spans],
+                    "reasons": [str(span.reason) for _, span in spans],
+                    "counts": [span.count for _, span in spans],
+                },
+            )
+        self._session.run(
+            "decided",
+            {
+                "ids": [d.schedule_id for d in decisions],
+                "decided_to": now,
+                "came_due": sum(d.came_due for d in decisions),
+            },
+        )
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """A transaction."""
+        with self._session.transaction():
+            yield
+
+    def audit(self, entry: AuditEntry) -> None:
+        """Record a manual change, in the transaction that makes it."""
+        self._session.run(
+            "audit",
+            {
+                "actor": entry.by.actor,
+                "reason": entry.by.reason,
+                "action": entry.action,
+                "subject": entry.subject,
+                "detail": json.dumps(entry.detail),
+            },
+        )
+
+    def reconciled(self) -> None:
+        """Note that a reconcile over every schedule has just completed."""
+        self._session.run("reconciled")
+
+
+def _windows(spans: Sequence[Span]) -> dict[str, Any]:
+    windows: list[Window] = [window for _, window in spans]
+    return {
+        "ids": [id_ for id_, _ in spans],
+        "starts": [window.start for window in windows],
+        "ends": [window.end for window in windows],
+    }
+
+
+def _keys(batch: Sequence[Enqueue]) -> dict[str, Any]:
+    """The occurrences of a batch as columns."""
+    rows: list[tuple[int, Owed]] = [
+        (item.schedule_id, owed) for item in batch for owed in item.owed
+    ]
+    found = [owed.occurrence for _, owed in rows]
+    return {
+        "schedule_ids": [id_ for id_, _ in rows],
+        "versions": [owed.version for _, owed in rows],
+        "logical_times": [occurrence.logical_time for occurrence in found],
+        "utc_offsets": [occurrence.offset for occurrence in found],
+        "folds": [bool(occurrence.fold) for occurrence in found],
+        "moved": [occurrence.moved for occurrence in found],
+        "collapsed": [occurrence.collapsed for occurrence in found],
+    }
+
+
+def _jobs(batch: Sequence[Enqueue]) -> dict[str, Any]:
+    """What the occurrences of each schedule of a batch become, as columns."""
+    jobs = [item.job for item in batch]
+    return {
+        "spec_ids": [item.schedule_id for item in batch],
+        "queues": [job.queue for job in jobs],
+        "kinds": [job.kind for job in jobs],
+        "payloads": [json.dumps(job.payload) for job in jobs],
+        "priorities": [job.priority for job in jobs],
+        "max_attempts": [job.max_attempts for job in jobs],
+        "timeouts": [job.timeout for job in jobs],
+    }

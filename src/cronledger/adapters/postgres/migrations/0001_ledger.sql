@@ -1,0 +1,91 @@
+-- The ledger: schedules, their effective-dated versions, occurrences, and what was left out.
+
+create schema if not exists cronledger;
+
+-- The database's clock decides. STABLE, so that a condition on it can use an index;
+-- the setting lets a test travel in time without touching any statement.
+create function cronledger.now() returns timestamptz
+language sql stable parallel safe as $$
+  select coalesce(nullif(current_setting('cronledger.test_now', true), '')::timestamptz,
+                  statement_timestamp())
+$$;
+
+create table cronledger.schedule (
+  id         int generated always as identity primary key,
+  name       text not null unique check (octet_length(name) between 1 and 200),
+  loaded_at  timestamptz not null,
+  -- Every key due before this instant has been decided on once. Saves work; decides nothing
+  -- but whether an unrecorded key is an outage (behind it: a loss).
+  decided_to timestamptz not null
+);
+
+-- A timing in force during [effective_from, effective_to). `spec` holds the parsed field sets,
+-- so that no newer reader moves a recorded past.
+create table cronledger.schedule_version (
+  schedule_id    int not null references cronledger.schedule,
+  number         int not null check (number >= 1),
+  effective_from timestamptz not null,
+  effective_to   timestamptz check (effective_to >= effective_from),
+  timing_hash    text not null,
+  spec           jsonb not null,
+  tzdata         text not null,
+  loaded_at      timestamptz not null default cronledger.now(),
+  primary key (schedule_id, number)
+);
+create unique index schedule_version_open
+  on cronledger.schedule_version (schedule_id) where effective_to is null;
+
+-- One row per recorded occurrence; the primary key is what makes the enqueue happen once.
+-- No foreign key to schedule: enqueue_occurrences() joins it, and ten million checks cost minutes.
+create table cronledger.occurrence (
+  logical_time timestamptz not null check (logical_time = date_trunc('second', logical_time)),
+  recorded_at  timestamptz not null,
+  enqueued_at  timestamptz check (enqueued_at >= recorded_at),
+  job_id       bigint,
+  as_of        timestamptz,             -- the `now` of `tick --at`, where one was given
+  schedule_id  int not null,
+  version      int not null,
+  utc_offset   int not null,            -- seconds east of UTC at logical_time
+  collapsed    smallint not null check (collapsed >= 1),
+  fold         boolean not null,
+  moved        boolean not null,        -- out of a gap of the zone
+  via          text not null check (via in ('tick', 'backfill', 'manual', 'external')),
+  tzdata       text not null,
+  primary key (schedule_id, logical_time),
+  check ((enqueued_at is null) = (job_id is null))
+);
+
+-- Expected keys that were left out on purpose, as ranges [from_time, to_time) of logical times.
+-- A recorded key inside a range counts as recorded.
+create table cronledger.left_out (
+  schedule_id int not null references cronledger.schedule,
+  from_time   timestamptz not null,
+  to_time     timestamptz not null check (to_time > from_time),
+  reason      text not null check (reason in (
+    'outside_window', 'over_limit', 'policy_none', 'coalesced',   -- omitted
+    'paused', 'skipped', 'excluded', 'overlap')),                 -- suppressed
+  count       int not null check (count >= 1),
+  decided_at  timestamptz not null,
+  primary key (schedule_id, from_time, reason)
+);
+
+-- Durable counters: `stat` holds sums, `stat_delta` what was added since the last fold.
+-- Writers only append, so that counting never blocks and never deadlocks.
+create table cronledger.stat (
+  metric text not null,
+  labels text[] not null,               -- values, in the catalogue's order
+  n      bigint not null,
+  primary key (metric, labels)
+);
+create table cronledger.stat_delta (
+  metric text not null,
+  labels text[] not null,
+  n      bigint not null
+);
+
+-- One row: what concerns the ledger as a whole.
+create table cronledger.ledger (
+  singleton     boolean primary key default true check (singleton),
+  reconciled_at timestamptz
+);
+insert into cronledger.ledger default values;

@@ -1,0 +1,77 @@
+"""The lease protocol and the jobs view, as SQL functions and one view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cronledger.adapters.postgres.session import Session
+from cronledger.core.lifecycle import Failure, Job, JobState, Lease, Settlement
+
+
+class PostgresQueue:
+    """Implements `ports.LeasedQueue` and `ports.Jobs` on one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def claim(
+        self, queues: Sequence[str], kinds: Sequence[str], limit: int, worker: str
+    ) -> list[Lease]:
+        """Lease up to `limit` eligible jobs."""
+        rows = self._session.run(
+            "claim",
+            {"queues": list(queues), "kinds": list(kinds), "limit": limit, "worker": worker},
+        )
+        leases = []
+        for row in rows:
+            span = row.pop("lease")
+            leases.append(Lease(span=span, **row))
+        return leases
+
+    def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Extend; returns the tokens still ours."""
+        return self._still_ours("extend", leases)
+
+    def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Complete; returns the tokens that were settled."""
+        return self._still_ours("complete", leases)
+
+    def fail(self, lease: Lease, failure: Failure) -> Settlement:
+        """Settle as failed."""
+        rows = self._session.run(
+            "fail",
+            {
+                "job_id": lease.job_id,
+                "token": lease.token,
+                "error_class": failure.error_class,
+                # PostgreSQL's text has no NUL; an error message may.
+                "error": failure.message.replace("\x00", "\\0"),
+                "retryable": failure.retryable,
+                "retry_after": failure.retry_after,
+            },
+        )
+        return Settlement(rows[0]["settlement"])
+
+    def rescue(self, limit: int) -> int:
+        """Take back up to `limit` expired leases."""
+        return int(self._session.run("rescue", {"limit": limit})[0]["rescued"])
+
+    def jobs(self, queue: str | None, state: str | None, limit: int) -> list[Job]:
+        """The newest first."""
+        rows = self._session.run("jobs", {"queue": queue, "state": state, "limit": limit})
+        return [_job(row) for row in rows]
+
+    def job(self, job_id: int) -> Job | None:
+        """One job by its id."""
+        rows = self._session.run("job", {"id": job_id})
+        return _job(rows[0]) if rows else None
+
+    def _still_ours(self, name: str, leases: Sequence[Lease]) -> frozenset[int]:
+        tokens = {lease.job_id: lease.token for lease in leases}
+        rows = self._session.run(name, {"job_ids": list(tokens), "tokens": list(tokens.values())})
+        return frozenset(tokens[row["job_id"]] for row in rows)
+
+
+def _job(row: dict[str, object]) -> Job:
+    state = row.pop("state")
+    return Job(state=JobState(str(state)), **row)  # type: ignore[arg-type]  # columns match by test

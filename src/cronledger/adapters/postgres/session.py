@@ -1,0 +1,109 @@
+"""One connection: made when first needed, made again after it was lost, used by one thread.
+
+Statements are files in sql/, one each; a method names the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+
+from cronledger.errors import RefusedError, StoreError
+
+CONNECT_TIMEOUT_SECONDS = 10
+_DIALECT = re.compile(r"^(postgres|postgresql)(\+\w+)?://")
+_REFUSED = "CL001"  # raised by our own SQL with a message for people
+
+
+@cache
+def statement(name: str) -> sql.SQL:
+    """The text of sql/<name>.sql."""
+    text = resources.files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
+    return sql.SQL(text)  # a file of ours is as literal as it gets
+
+
+class Session:
+    """A lazily made autocommit connection to `dsn` (URL, key=value, or "" for libpq's own)."""
+
+    def __init__(self, dsn: str, application: str, settings: Mapping[str, str] | None = None):
+        self._dsn = _DIALECT.sub("postgresql://", dsn)
+        self._application = application
+        self._options = " ".join(f"-c {key}={value}" for key, value in (settings or {}).items())
+        self._connection: psycopg.Connection[DictRow] | None = None
+
+    def run(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[DictRow]:
+        """Run sql/<name>.sql and return its rows. Raises StoreError."""
+        with self._guard():
+            cursor = self._open().execute(statement(name), parameters or {})
+            return cursor.fetchall() if cursor.description else []
+
+    def script(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[DictRow]:
+        """Run trusted text of our own (a migration). Raises StoreError."""
+        with self._guard():
+            query = sql.SQL(text)
+            cursor = self._open().execute(query, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside commits together or not at all."""
+        with self._guard(), self._open().transaction():
+            yield
+
+    def close(self) -> None:
+        """Give the connection back to the server; the next use makes a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> psycopg.Connection[DictRow]:
+        if self._connection is None or self._connection.closed or self._connection.broken:
+            self._connection = psycopg.connect(
+                self._dsn,
+                autocommit=True,
+                row_factory=dict_row,
+                connect_timeout=CONNECT_TIMEOUT_SECONDS,
+                application_name=self._application,
+                options=self._options or None,
+            )
+        return self._connection
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.errors.UndefinedTable as error:
+            raise RefusedError(
+                "the database has no ledger of this version; run `cronledger migrate` first"
+            ) from error
+        except psycopg.Error as error:
+            raise store_error(error, self._dsn) from error
+
+
+def store_error(error: psycopg.Error, dsn: str) -> StoreError:
+    """What happened, in one line, without any part of the password."""
+    said = error.diag.message_primary or str(error) or type(error).__name__
+    line = " ".join(said.split())
+    for secret in _secrets(dsn):
+        line = line.replace(secret, "***")
+    return StoreError(f"database: {line}", error.sqlstate or "")
+
+
+def _secrets(dsn: str) -> list[str]:
+    """The password, and what a wrongly quoted one may have been cut into."""
+    found = re.findall(r"password\s*=\s*(.*?)(?=\s+\w+\s*=|$)", dsn)
+    found += [word for value in found for word in value.split()]
+    _, _, rest = dsn.partition("://")
+    userinfo, at, _ = rest.rpartition("@")
+    if at:
+        found += [userinfo.partition(":")[2], *re.split(r"[@/:?]", userinfo)[1:]]
+    bare = (part.strip("'") for part in found)
+    return sorted((part for part in bare if len(part) >= 3), key=len, reverse=True)

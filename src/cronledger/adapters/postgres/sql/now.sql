@@ -1,0 +1,2 @@
+-- The database's clock, which decides.
+select cronledger.now() as now

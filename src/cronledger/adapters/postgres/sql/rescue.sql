@@ -1,0 +1,2 @@
+-- Take back expired leases.
+select cronledger.rescue(%(limit)s) as rescued

@@ -1,0 +1,2 @@
+-- When a reconcile over every schedule last completed, on any replica.
+select reconciled_at from cronledger.ledger

@@ -1,0 +1,1 @@
+"""The sidecar: loops that tick, reconcile and measure, until a signal ends them."""

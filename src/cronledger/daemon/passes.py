@@ -1,0 +1,167 @@
+"""What each loop of the sidecar does in one pass, and how long it then waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cronledger.core.events import Reconciled, Rescued
+from cronledger.core.expand import next_after
+from cronledger.core.exposition import Exposition
+from cronledger.core.instants import Window
+from cronledger.core.schedule import Schedule, ScheduleFile
+from cronledger.core.snapshot import Facts
+from cronledger.daemon.board import Board
+from cronledger.flows.measure import Neighbours, drift_facts, file_facts
+from cronledger.flows.reconcile import reconcile
+from cronledger.flows.tick import Moment, note, tick
+from cronledger.ports import Clock, LeasedQueue, Ledger, Measured, Observe, Zones
+
+# Every schedule is looked at this often, due or not: set difference finds what was lost.
+SWEEP = timedelta(minutes=5)
+# The longest wait; the database's clock may have been set meanwhile.
+WAIT_MAX = timedelta(seconds=60)
+RESCUE_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a pass works with; the ledger belongs to that pass's thread."""
+
+    ledger: Ledger
+    zones: Zones
+    observe: Observe
+    clock: Clock
+
+
+class Ticker:
+    """Ticks the schedules that are due, and all of them every SWEEP."""
+
+    def __init__(self, board: Board, tools: Tools) -> None:
+        self._board, self._ledger = board, tools.ledger
+        self._zones, self._observe = tools.zones, tools.observe
+        self._noted: ScheduleFile | None = None
+        self._next_due: dict[str, datetime | None] = {}
+        self._swept_at: datetime | None = None
+
+    def once(self) -> timedelta:
+        """One pass; the wait ends at the next due instant."""
+        file = self._noted_file()
+        now = self._ledger.now()
+        sweep = self._swept_at is None or now - self._swept_at >= SWEEP
+        chosen = file.schedules if sweep else self._due(file, now)
+        if chosen:
+            tick(chosen, self._ledger, self._zones, self._observe, Moment(now))
+        if sweep:
+            self._swept_at = now
+        for schedule in chosen.values():
+            self._next_due[schedule.id] = self._following(schedule, now)
+        coming = [due for due in self._next_due.values() if due is not None]
+        return max(timedelta(0), min([due - now for due in coming] + [WAIT_MAX]))
+
+    def sweep_next(self) -> None:
+        """Look at every schedule in the next pass: after a failure nobody knows what was done."""
+        self._swept_at = None
+
+    def _noted_file(self) -> ScheduleFile:
+        file = self._board.file
+        if file is not self._noted:
+            note(file, self._ledger, self._zones, self._observe)
+            self._noted, self._swept_at = file, None
+            self._next_due.clear()
+            self._board.file_noted = True
+        return file
+
+    def _due(self, file: ScheduleFile, now: datetime) -> Mapping[str, Schedule]:
+        return {
+            id_: file.schedules[id_]
+            for id_, due in self._next_due.items()
+            if due is not None and due <= now
+        }
+
+    def _following(self, schedule: Schedule, now: datetime) -> datetime | None:
+        zone = self._zones.load(schedule.timing.timezone)
+        found = next_after(schedule.timing, zone, now, 1)
+        return found[0].logical_time if found else None
+
+
+class Reconciler:
+    """Compares what was expected within the lookback with what is recorded."""
+
+    def __init__(self, board: Board, tools: Tools, lookback: timedelta) -> None:
+        self._board, self._ledger, self._zones = board, tools.ledger, tools.zones
+        self._observe, self._clock = tools.observe, tools.clock
+        self._lookback = lookback
+
+    def once(self) -> timedelta:
+        """One pass over every schedule that the ledger knows."""
+        began = self._clock.monotonic()
+        now = self._ledger.now()
+        window = Window(now - self._lookback, now)
+        drifts = reconcile(
+            self._board.file.schedules, self._ledger, self._zones, window, details=False
+        )
+        found = drift_facts(drifts)
+        self._ledger.reconciled()
+        self._board.drift = found
+        self._observe(
+            Reconciled(
+                missing=sum(drift.missing for drift in found),
+                unexpected=sum(drift.unexpected for drift in found),
+                orphaned=sum(drift.orphaned for drift in found),
+                duration=self._clock.monotonic() - began,
+            )
+        )
+        return self._board.reconcile_interval
+
+
+class Measurer:
+    """Reads one snapshot, and prepares the bytes that `/metrics` serves."""
+
+    def __init__(
+        self,
+        board: Board,
+        tools: Tools,
+        measured: Measured,
+        queue: LeasedQueue,
+        render: Callable[[Facts], Exposition],
+        interval: timedelta,
+    ) -> None:
+        self._board, self._ledger = board, tools.ledger
+        self._observe, self._clock = tools.observe, tools.clock
+        self._neighbours = Neighbours(tools.zones)
+        self._measured, self._queue, self._render = measured, queue, render
+        self._interval = interval
+
+    def once(self) -> timedelta:
+        """One pass: hygiene first, so that the reading shows its effect."""
+        rescued = self._queue.rescue(RESCUE_LIMIT)
+        if rescued:
+            self._observe(Rescued(rescued))
+        self._measured.fold_counters()
+        board, began = self._board, self._clock.monotonic()
+        sent = self._clock.now()
+        now = self._ledger.now()
+        board.clock_skew = sent + (self._clock.now() - sent) / 2 - now
+        board.ledger = self._measured.snapshot()
+        standings = self._ledger.standings(board.file.schedules.keys())
+        board.file_facts = file_facts(board.file, standings, self._neighbours, now)
+        board.snapshot_duration = self._clock.monotonic() - began
+        board.database_up = True
+        board.measured_at = self._clock.monotonic()
+        self.publish()
+        return self._interval
+
+    def failed(self) -> None:
+        """Say that the database did not answer; the last reading stays, with its age."""
+        self._board.database_up = False
+        self.publish()
+
+    def publish(self) -> None:
+        """Prepare the exposition of what the board holds."""
+        board = self._board
+        facts = board.file_facts or file_facts(board.file, (), self._neighbours, self._clock.now())
+        board.exposition = self._render(
+            Facts(board.process_facts(), facts, board.ledger, board.drift)
+        )

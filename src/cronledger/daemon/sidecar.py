@@ -1,0 +1,109 @@
+"""The sidecar as a whole: its loops, its file, its endpoints' verdicts, its start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cronledger.core.events import FileReloaded, Lifecycle, ReloadFailed
+from cronledger.core.exposition import Exposition
+from cronledger.core.schedule import ScheduleFile
+from cronledger.daemon.board import Board
+from cronledger.daemon.loop import Loop
+from cronledger.daemon.passes import WAIT_MAX, Measurer, Reconciler, Ticker
+from cronledger.errors import ConfigError
+from cronledger.ports import Clock, Observe
+
+# A loop whose pass began longer ago than this many of its longest waits hangs.
+HANGS_AFTER = 3
+STOP_PATIENCE = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The three things a sidecar does."""
+
+    ticker: Ticker
+    reconciler: Reconciler
+    measurer: Measurer
+
+
+class Sidecar:
+    """Runs the loops from `start` to `stop`; `reload` is for the thread that hears signals."""
+
+    def __init__(
+        self,
+        board: Board,
+        passes: Passes,
+        load: Callable[[], ScheduleFile],
+        clock: Clock,
+        observe: Observe,
+        measure_interval: timedelta,
+    ) -> None:
+        self._board, self._load, self._clock, self._observe = board, load, clock, observe
+        self._measurer = passes.measurer
+        self._measure_interval = measure_interval
+        ticker, measurer = passes.ticker, passes.measurer
+        self._tick = Loop("tick", ticker.once, clock, observe, ticker.sweep_next)
+        self._reconcile = Loop("reconcile", passes.reconciler.once, clock, observe)
+        self._measure = Loop("measure", measurer.once, clock, observe, measurer.failed)
+        self._patience = {
+            "tick": WAIT_MAX * HANGS_AFTER,
+            "reconcile": max(WAIT_MAX, board.reconcile_interval) * HANGS_AFTER,
+            "measure": max(WAIT_MAX, measure_interval) * HANGS_AFTER,
+        }
+
+    def start(self) -> None:
+        """Begin; an exposition is there before the first measurement."""
+        self._measurer.publish()
+        for loop in self._loops:
+            loop.start()
+        self._observe(Lifecycle("sidecar started", self._board.file.path, self._clock.now()))
+
+    def stop(self) -> None:
+        """End each loop after the pass under way. A pass that was cut off changed nothing."""
+        ended = [loop.stop(STOP_PATIENCE) for loop in self._loops]
+        what = "sidecar stopped" if all(ended) else "sidecar stopped with a pass cut off"
+        self._observe(Lifecycle(what, self._board.file.path, self._clock.now()))
+
+    def reload(self) -> None:
+        """Load the file again; a broken one leaves the old one in force, and that is said."""
+        board = self._board
+        try:
+            file = self._load()
+        except ConfigError as error:
+            board.reload_successful = False
+            problems = tuple(str(problem) for problem in error.problems)
+            self._observe(ReloadFailed(board.file.path, problems))
+            return
+        board.reload_successful = True
+        board.reloaded_at = self._clock.now()
+        if file.digest != board.file.digest:
+            board.file = file
+            self._observe(FileReloaded(file.path, file.digest, len(file.schedules)))
+        for loop in self._loops:
+            loop.wake()
+
+    def exposition(self) -> Exposition:
+        """The bytes of the last measurement."""
+        exposition = self._board.exposition
+        assert exposition is not None, "start() publishes one before the server asks"
+        return exposition
+
+    def why_not_healthy(self) -> list[str]:
+        """Loops that hang; none means healthy. Does not ask the database."""
+        now = self._clock.monotonic()
+        return [
+            f"the {loop.name} loop has not begun a pass for {(now - loop.heartbeat).seconds} s"
+            for loop in self._loops
+            if now - loop.heartbeat > self._patience[loop.name]
+        ]
+
+    def why_not_ready(self) -> list[str]:
+        """Reasons why work cannot be done now."""
+        return self._board.why_not_ready(self._clock.monotonic, self._measure_interval * 2)
+
+    @property
+    def _loops(self) -> tuple[Loop, Loop, Loop]:
+        return self._tick, self._reconcile, self._measure

@@ -1,0 +1,117 @@
+"""Measure: what the file says and what the ledger holds, put together for one exposition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from cronledger.core.diff import OccurrenceClass
+from cronledger.core.expand import next_after
+from cronledger.core.expected import Standing, expected
+from cronledger.core.instants import from_epoch, up_to
+from cronledger.core.schedule import Schedule, ScheduleFile
+from cronledger.core.snapshot import (
+    DeclaredQueue,
+    DeclaredSchedule,
+    DriftFacts,
+    FileFacts,
+    ScheduleState,
+)
+from cronledger.flows.reconcile import Drift
+from cronledger.ports import Zones
+
+# How far back the latest due occurrence is sought, in steps, so that a frequent schedule is cheap.
+_LOOK_BACK = tuple(timedelta(days=days) for days in (0.05, 1, 32, 400))
+
+
+class Neighbours:
+    """The occurrences of each schedule around now; sought again only when the next one has come."""
+
+    def __init__(self, zones: Zones) -> None:
+        self._zones = zones
+        self._known: dict[str, tuple[Schedule, datetime | None, datetime | None]] = {}
+
+    def around(
+        self, schedule: Schedule, standing: Standing | None, now: datetime
+    ) -> tuple[datetime | None, datetime | None]:
+        """The latest logical time that is due, and the first that is not; None if there is none."""
+        known = self._known.get(schedule.id)
+        if known is not None and known[0] == schedule and (known[2] is None or now < known[2]):
+            return known[1], known[2]
+        last, following = self._last(standing, now), self._next(schedule, now)
+        if standing is not None:
+            self._known[schedule.id] = (schedule, last, following)
+        return last, following
+
+    def _next(self, schedule: Schedule, now: datetime) -> datetime | None:
+        zone = self._zones.load(schedule.timing.timezone)
+        found = next_after(schedule.timing, zone, now, 1)
+        return found[0].logical_time if found else None
+
+    def _last(self, standing: Standing | None, now: datetime) -> datetime | None:
+        for step in _LOOK_BACK if standing is not None else ():
+            assert standing is not None
+            found = expected(standing.versions, up_to(now - step, now), self._zones.load)
+            if found:
+                return from_epoch(found[-1])
+        return None
+
+
+def file_facts(
+    file: ScheduleFile,
+    standings: Iterable[Standing],
+    neighbours: Neighbours,
+    now: datetime,
+) -> FileFacts:
+    """What the loaded file says, as of `now`."""
+    known: Mapping[str, Standing] = {standing.name: standing for standing in standings}
+    return FileFacts(
+        digest=file.digest,
+        schedules=tuple(
+            _declared(schedule, neighbours.around(schedule, known.get(schedule.id), now), now)
+            for schedule in file.schedules.values()
+        ),
+        queues=tuple(DeclaredQueue(q.name, q.objective) for q in file.queues.values()),
+    )
+
+
+def drift_facts(drifts: Iterable[Drift]) -> tuple[DriftFacts, ...]:
+    """What a reconcile found, per schedule, as counts."""
+    return tuple(_drift(drift) for drift in drifts)
+
+
+def _declared(
+    schedule: Schedule, around: tuple[datetime | None, datetime | None], now: datetime
+) -> DeclaredSchedule:
+    last, following = around
+    return DeclaredSchedule(
+        schedule=schedule.id,
+        queue=schedule.job.queue,
+        kind=schedule.job.kind,
+        timezone=schedule.timing.timezone,
+        state=_state(schedule, now),
+        objective=schedule.objective,
+        grace=schedule.grace,
+        next_occurrence=following,
+        last_due=last,
+    )
+
+
+def _state(schedule: Schedule, now: datetime) -> ScheduleState:
+    end = schedule.timing.end
+    if end is not None and end <= now:
+        return ScheduleState.ENDED
+    if any(p.start <= now and (p.end is None or now < p.end) for p in schedule.pauses):
+        return ScheduleState.PAUSED
+    return ScheduleState.ACTIVE
+
+
+def _drift(drift: Drift) -> DriftFacts:
+    missing = drift.epochs({OccurrenceClass.MISSING})
+    return DriftFacts(
+        schedule=drift.schedule,
+        missing=len(missing),
+        oldest_missing=from_epoch(missing[0]) if missing else None,
+        unexpected=len(drift.epochs({OccurrenceClass.UNEXPECTED})),
+        orphaned=len(drift.epochs({OccurrenceClass.ORPHANED})),
+    )

@@ -1,0 +1,175 @@
+"""One tick: what is owed by now and not recorded becomes rows, or is left out with a reason.
+
+1. Expand each schedule over its reach, by the versions in force.
+2. Take away what is recorded or left out already.
+3. If anything is undecided, lock the schedule and look again.
+4. Enqueue what is on time, and what catch-up takes; store what is left out.
+Safe to run twice, by many processes at once, and to kill at any point: step 4 is one transaction,
+and a unique key decides who writes an occurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cronledger.core.diff import reasons_of
+from cronledger.core.events import Enqueued, KeysLeftOut, VersionsNoted
+from cronledger.core.expand import Occurrence
+from cronledger.core.expected import Standing, expected, owed
+from cronledger.core.instants import to_epoch, up_to
+from cronledger.core.plan import LeftOut, Plan, plan, reach
+from cronledger.core.schedule import Schedule, ScheduleFile
+from cronledger.ports import Decision, Enqueue, Ledger, Noted, Observe, Zones
+
+# Schedules decided on in one transaction: bounds how long a lock is held.
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """What a tick did about one schedule. `duplicates`: keys that others wrote meanwhile."""
+
+    schedule: str
+    enqueued: tuple[Occurrence, ...]
+    left_out: tuple[LeftOut, ...]
+    duplicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The `now` of a tick. `as_of` is set where a person chose it; `every`: how often ticks come,
+    so that what fell due in between counts as on time."""
+
+    now: datetime
+    as_of: datetime | None = None
+    every: timedelta = timedelta(0)
+
+
+def note(
+    file: ScheduleFile, ledger: Ledger, zones: Zones, observe: Observe, at: datetime | None = None
+) -> Noted:
+    """Make the ledger's versions those of the file, from now (or `at`) on."""
+    noted = ledger.note(file.schedules.values(), file.queues.values(), zones.version, at)
+    if noted.opened or noted.ended:
+        observe(VersionsNoted(noted.opened, noted.ended))
+    return noted
+
+
+def tick(
+    schedules: Mapping[str, Schedule],
+    ledger: Ledger,
+    zones: Zones,
+    observe: Observe,
+    moment: Moment,
+) -> list[Ticked]:
+    """Decide on everything due by `moment.now`; only schedules about which something was done."""
+    known = [(schedules[s.name], s) for s in ledger.standings(schedules.keys())]
+    done: list[Ticked] = []
+    for start in range(0, len(known), CHUNK):
+        done += _Pass(ledger, zones, observe, moment).run(known[start : start + CHUNK])
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A schedule, its expected keys in reach, and what to do about them."""
+
+    schedule: Schedule
+    standing: Standing
+    expected: list[int]
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One chunk of schedules at one moment."""
+
+    ledger: Ledger
+    zones: Zones
+    observe: Observe
+    moment: Moment
+
+    def run(self, known: Sequence[tuple[Schedule, Standing]]) -> list[Ticked]:
+        seen = {standing.id: standing.decided_to for _, standing in known}
+        open_ids = {
+            look.standing.id
+            for look in self._look(known, seen)
+            if look.plan.enqueue or look.plan.left_out
+        }
+        if not open_ids:
+            return []
+        chosen = [pair for pair in known if pair[1].id in open_ids]
+        with self.ledger.deciding(sorted(open_ids)) as decided_to:
+            looks = self._look(chosen, decided_to)
+            done = self._write(looks)
+            self.ledger.decided(
+                [self._decision(look, decided_to[look.standing.id]) for look in looks],
+                up_to(self.moment.now, self.moment.now).end,
+            )
+        for ticked in done:
+            self._report(ticked)
+        return [t for t in done if t.enqueued or t.left_out or t.duplicates]
+
+    def _look(
+        self, known: Sequence[tuple[Schedule, Standing]], decided_to: Mapping[int, datetime]
+    ) -> list[_Look]:
+        now = self.moment.now
+        windows = {
+            standing.id: reach(schedule, decided_to[standing.id], now, self._deadline(schedule))
+            for schedule, standing in known
+        }
+        spans = list(windows.items())
+        recorded = self.ledger.recorded(spans)
+        left_out = self.ledger.left_out(spans)
+        looks = []
+        for schedule, standing in known:
+            due = expected(standing.versions, windows[standing.id], self.zones.load)
+            settled = _settled(due, recorded.get(standing.id, []), left_out.get(standing.id, []))
+            made = plan(
+                schedule, due, settled, decided_to[standing.id], now, self._deadline(schedule)
+            )
+            looks.append(_Look(schedule, standing, due, made))
+        return looks
+
+    def _write(self, looks: Sequence[_Look]) -> list[Ticked]:
+        batch = [
+            Enqueue(
+                look.standing.id,
+                look.schedule.job,
+                tuple(owed(look.standing.versions, look.plan.enqueue, self.zones.load)),
+            )
+            for look in looks
+        ]
+        written = self.ledger.enqueue_once(
+            [item for item in batch if item.owed], "tick", self.zones.version, self.moment.as_of
+        )
+        done = []
+        for look, item in zip(looks, batch, strict=True):
+            new = set(written.get(look.standing.id, ()))
+            enqueued = tuple(o.occurrence for o in item.owed if o.occurrence.instant in new)
+            duplicates = len(item.owed) - len(enqueued)
+            done.append(Ticked(look.schedule.id, enqueued, look.plan.left_out, duplicates))
+        return done
+
+    def _decision(self, look: _Look, decided_to: datetime) -> Decision:
+        came_due = sum(1 for epoch in look.expected if epoch >= to_epoch(decided_to))
+        return Decision(look.standing.id, look.plan.left_out, came_due)
+
+    def _deadline(self, schedule: Schedule) -> timedelta:
+        return schedule.deadline + self.moment.every
+
+    def _report(self, ticked: Ticked) -> None:
+        if ticked.enqueued or ticked.duplicates:
+            epochs = tuple(occurrence.instant for occurrence in ticked.enqueued)
+            self.observe(Enqueued(ticked.schedule, epochs, ticked.duplicates))
+        if ticked.left_out:
+            self.observe(KeysLeftOut(ticked.schedule, ticked.left_out))
+
+
+def _settled(
+    due: Sequence[int], recorded: Sequence[int], left_out: Sequence[LeftOut]
+) -> frozenset[int]:
+    """The keys that need no decision: recorded, or left out before."""
+    return frozenset(recorded).union(reasons_of(due, left_out))

@@ -1,0 +1,187 @@
+"""What the flows and the worker need from the world: small protocols, implemented by adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from cronledger.core.audit import AuditEntry
+from cronledger.core.diff import Stages
+from cronledger.core.events import Event
+from cronledger.core.expected import Owed, Standing
+from cronledger.core.instants import Window, Zone
+from cronledger.core.lifecycle import Failure, Job, Lease, Settlement
+from cronledger.core.plan import LeftOut
+from cronledger.core.schedule import JobSpec, QueueSpec, Schedule
+from cronledger.core.snapshot import LedgerSnapshot
+
+Observe = Callable[[Event], None]
+
+
+class Zones(Protocol):
+    """Pinned zone data."""
+
+    @property
+    def version(self) -> str:
+        """Such as `2026f`."""
+
+    def load(self, name: str) -> Zone:
+        """The zone of that name. Raises ConfigError, with a close name, if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What noting a file changed: names of schedules whose version opened, or that ended."""
+
+    now: datetime
+    opened: tuple[str, ...]
+    ended: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueue:
+    """Occurrences of one schedule to write, with the job that each becomes."""
+
+    schedule_id: int
+    job: JobSpec
+    owed: tuple[Owed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a tick decided about one schedule. `came_due`: expected keys not decided on before."""
+
+    schedule_id: int
+    left_out: tuple[LeftOut, ...]
+    came_due: int
+
+
+class Versions(Protocol):
+    """The schedules that the ledger knows, and their effective-dated versions."""
+
+    def now(self) -> datetime:
+        """The database's clock, which is the only one that decides."""
+
+    def note(
+        self,
+        schedules: Iterable[Schedule],
+        queues: Iterable[QueueSpec],
+        tzdata: str,
+        at: datetime | None,
+    ) -> Noted:
+        """Open a version for each timing that changed, end the schedules that are gone.
+
+        `at` (None: the database's clock) is the moment; nothing before it changes. Raises
+        RefusedError when `at` lies before a version that it would replace.
+        """
+
+    def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
+        """Every schedule ever loaded (or those named), by name."""
+
+
+Span = tuple[int, Window]  # a schedule's id and the window asked about
+
+
+class Recorded(Protocol):
+    """What the ledger holds. Answers are by schedule id; epochs ascend."""
+
+    def recorded(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
+        """Epochs of the recorded keys."""
+
+    def left_out(self, spans: Sequence[Span]) -> Mapping[int, list[LeftOut]]:
+        """The ranges that touch the windows."""
+
+    def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
+        """How far each recorded key came, by epoch."""
+
+    def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
+        """Epochs of the recorded keys whose job is gone."""
+
+
+class Enqueuer(Protocol):
+    """Writes occurrences and jobs."""
+
+    def enqueue_once(
+        self, batch: Sequence[Enqueue], via: str, tzdata: str, as_of: datetime | None = None
+    ) -> Mapping[int, list[int]]:
+        """Write what is not there yet, in one transaction; returns the epochs written, by id."""
+
+    def deciding(self, ids: Sequence[int]) -> AbstractContextManager[Mapping[int, datetime]]:
+        """A transaction in which only we decide on these schedules; gives each `decided_to`."""
+
+    def decided(self, decisions: Sequence[Decision], now: datetime) -> None:
+        """Store what was left out, and that everything due by `now` has been decided on."""
+
+
+class Audited(Protocol):
+    """Manual changes and their record, together or not at all."""
+
+    def changing(self) -> AbstractContextManager[None]:
+        """A transaction."""
+
+    def audit(self, entry: AuditEntry) -> None:
+        """Record a manual change, in the transaction that makes it."""
+
+
+class Ledger(Versions, Recorded, Enqueuer, Audited, Protocol):
+    """All of them, on one connection."""
+
+    def reconciled(self) -> None:
+        """Note that a reconcile over every schedule has just completed."""
+
+
+class Measured(Protocol):
+    """What is measured, at a cost that does not grow with history."""
+
+    def snapshot(self) -> LedgerSnapshot:
+        """One consistent reading."""
+
+    def fold_counters(self) -> None:
+        """Add up what was counted since the last fold; safe to run from many processes."""
+
+
+class LeasedQueue(Protocol):
+    """The lease protocol. Every settlement is fenced by the lease's token."""
+
+    def claim(
+        self, queues: Sequence[str], kinds: Sequence[str], limit: int, worker: str
+    ) -> list[Lease]:
+        """Lease up to `limit` eligible jobs, queues in the order given."""
+
+    def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Extend; returns the tokens still ours. The others are lost."""
+
+    def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Complete; returns the tokens that were settled. The others are stale."""
+
+    def fail(self, lease: Lease, failure: Failure) -> Settlement:
+        """Settle as failed: RETRYING, DEAD or STALE."""
+
+    def rescue(self, limit: int) -> int:
+        """Take back up to `limit` expired leases; returns how many."""
+
+
+class Jobs(Protocol):
+    """Jobs as people look at them."""
+
+    def jobs(self, queue: str | None, state: str | None, limit: int) -> list[Job]:
+        """The newest first."""
+
+    def job(self, job_id: int) -> Job | None:
+        """One job by its id."""
+
+
+class Clock(Protocol):
+    """This process's own clock, for waiting and measuring; it decides nothing about schedules."""
+
+    def now(self) -> datetime:
+        """Wall clock, aware UTC."""
+
+    def monotonic(self) -> timedelta:
+        """Time since some moment of the past; never steps back."""
+
+    def draw(self) -> float:
+        """A random number, uniform in [0, 1), for jitter."""

@@ -1,0 +1,242 @@
+"""The only place that builds things: from options to ready objects. Sole importer of adapters.
+
+Adapters are imported when they are needed, so that `--help` and `next` do not load a database
+driver.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cronledger.ports import Clock, Observe, Zones
+
+if TYPE_CHECKING:
+    from cronledger.adapters.postgres.embedded import EmbeddedServer
+    from cronledger.adapters.postgres.session import Session
+    from cronledger.core.schedule import ScheduleFile
+    from cronledger.daemon.sidecar import Sidecar
+    from cronledger.http import Server
+    from cronledger.ports import Jobs, LeasedQueue, Ledger
+    from cronledger.worker.pool import Worker
+
+EMBEDDED = "embedded"
+
+
+def version() -> str:
+    """The installed version of cronledger."""
+    return metadata.version("cronledger")
+
+
+def zones() -> Zones:
+    """The pinned zone data."""
+    from cronledger.adapters.zones import PinnedZones
+
+    return PinnedZones()
+
+
+def clock() -> Clock:
+    """This machine's clock."""
+    from cronledger.adapters.clock import SystemClock
+
+    return SystemClock()
+
+
+def load_file(path: Path, zone_data: Zones) -> ScheduleFile:
+    """The schedule file, validated. Raises ConfigError with every problem."""
+    from cronledger.adapters.config.load import load
+
+    return load(path, zone_data)
+
+
+def sample_file() -> str:
+    """The commented file that `init` writes."""
+    from cronledger.adapters.config.load import sample
+
+    return sample()
+
+
+def event_log() -> Observe:
+    """Writes one structured line per event to stderr."""
+    from cronledger.adapters.observe.logs import log_events
+
+    return log_events()
+
+
+@dataclass(slots=True)
+class Store:
+    """A database, by address. Sessions are made on demand and belong to one thread each."""
+
+    dsn: str
+    purpose: str
+    server: EmbeddedServer | None = None
+    _sessions: list[Session] = field(default_factory=list)
+
+    def session(self) -> Session:
+        """A new session; its connection is made when it is first used."""
+        from cronledger.adapters.postgres.session import Session
+
+        made = Session(self.dsn, f"cronledger/{self.purpose}")
+        self._sessions.append(made)
+        return made
+
+    def ledger(self) -> Ledger:
+        """The ledger on a session of its own."""
+        from cronledger.adapters.postgres.ledger import PostgresLedger
+
+        return PostgresLedger(self.session())
+
+    def queue(self) -> LeasedQueue:
+        """The lease protocol on a session of its own."""
+        from cronledger.adapters.postgres.queue import PostgresQueue
+
+        return PostgresQueue(self.session())
+
+    def jobs(self) -> Jobs:
+        """Jobs as people look at them, on a session of its own."""
+        from cronledger.adapters.postgres.queue import PostgresQueue
+
+        return PostgresQueue(self.session())
+
+    def migrate(self) -> list[str]:
+        """Apply pending migrations; returns their names."""
+        from cronledger.adapters.postgres import migrate
+
+        return [migration.name for migration in migrate.migrate(self.session())]
+
+    def pending(self) -> list[tuple[str, str]]:
+        """Pending migrations: name, and the script for those who apply by hand."""
+        from cronledger.adapters.postgres import migrate
+
+        waiting = migrate.pending(self.session())
+        scripts = [(migration.name, migration.script()) for migration in waiting]
+        if scripts and waiting[0].number == 1:
+            scripts[0] = (scripts[0][0], migrate.bootstrap_script() + scripts[0][1])
+        return scripts
+
+    def check(self) -> None:
+        """Raises RefusedError unless every migration is applied."""
+        from cronledger.adapters.postgres import migrate
+
+        migrate.check(self.session())
+
+    def close(self) -> None:
+        """Close every session; the embedded server stops with its last user."""
+        for session in self._sessions:
+            session.close()
+        if self.server is not None:
+            self.server.leave()
+
+
+def store(database: str | None, purpose: str) -> Store:
+    """The database that `--database` names, else the environment; embedded is started, migrated.
+
+    Order: --database, CRONLEDGER_DATABASE_URL, DATABASE_URL, libpq's own variables.
+    """
+    environment = os.environ
+    address = (
+        database
+        or environment.get("CRONLEDGER_DATABASE_URL")
+        or environment.get("DATABASE_URL")
+        or ""
+    )
+    if address != EMBEDDED:
+        return Store(address, purpose)
+    from cronledger.adapters.postgres.embedded import default_folder
+
+    return embedded(default_folder(), purpose)
+
+
+def embedded(folder: Path, purpose: str) -> Store:
+    """The embedded PostgreSQL over `folder`, started and migrated."""
+    from cronledger.adapters.postgres.embedded import EmbeddedServer
+
+    server = EmbeddedServer(folder)
+    made = Store(server.start(), purpose, server)
+    made.migrate()
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a sidecar runs."""
+
+    host: str
+    port: int
+    reconcile_every: timedelta
+    measure_every: timedelta
+    lookback: timedelta
+
+
+def sidecar(
+    path: Path, database: Store, options: RunOptions, observe: Observe
+) -> tuple[Sidecar, Server]:
+    """A sidecar over the file, and the server of its endpoints. Raises ConfigError."""
+    from cronledger.adapters.observe.metrics import Renderer
+    from cronledger.adapters.postgres.queue import PostgresQueue
+    from cronledger.adapters.postgres.snapshot import PostgresMeasured
+    from cronledger.daemon.board import Board
+    from cronledger.daemon.passes import Measurer, Reconciler, Ticker, Tools
+    from cronledger.daemon.sidecar import Passes, Sidecar
+    from cronledger.http import Answers, Server
+
+    zone_data, time = zones(), clock()
+    file = load_file(path, zone_data)
+    board = Board(file, version(), zone_data.version, options.reconcile_every, time.now())
+    heard = _both(board.observe, observe)
+
+    def tools() -> Tools:
+        return Tools(database.ledger(), zone_data, heard, time)
+
+    session = database.session()
+    measured, queue = PostgresMeasured(session), PostgresQueue(session)
+    passes = Passes(
+        Ticker(board, tools()),
+        Reconciler(board, tools(), options.lookback),
+        Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
+    )
+    made = Sidecar(
+        board, passes, lambda: load_file(path, zone_data), time, heard, options.measure_every
+    )
+    answers = Answers(made.exposition, made.why_not_healthy, made.why_not_ready, version())
+    return made, Server(answers, host=options.host, port=options.port)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOptions:
+    """How a worker runs. `queues` in the order in which they are claimed."""
+
+    app: str
+    queues: Sequence[str]
+    concurrency: int
+    poll: timedelta
+
+
+def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
+    """A worker with the handlers that `options.app` names. Raises ConfigError."""
+    from cronledger.adapters.plugins import load_handlers
+    from cronledger.worker.pool import Worker, WorkerSettings
+
+    settings = WorkerSettings(
+        name=f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}",
+        queues=tuple(options.queues),
+        concurrency=options.concurrency,
+        poll=options.poll,
+    )
+    handlers = load_handlers(options.app)
+    return Worker(settings, handlers, database.queue(), database.queue(), clock(), observe)
+
+
+def _both(first: Callable[..., None], second: Callable[..., None]) -> Observe:
+    def observe(event: object) -> None:
+        first(event)
+        second(event)
+
+    return observe
