@@ -1,0 +1,188 @@
+"""How events are logged: one structured line each, on stderr, and never a payload."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Literal, TextIO, TypeAlias, assert_never
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from cronledger.core.events import (
+    Attempted,
+    Enqueued,
+    Event,
+    FileReloaded,
+    KeysLeftOut,
+    LeaseLost,
+    Lifecycle,
+    LoopFailed,
+    Reconciled,
+    ReloadFailed,
+    Rescued,
+    VersionsNoted,
+)
+from cronledger.core.instants import format_instant, from_epoch
+from cronledger.core.lifecycle import Lease, Settlement
+from cronledger.ports import Observe
+
+Level: TypeAlias = Literal["info", "warning", "error"]
+Line: TypeAlias = tuple[Level, str, dict[str, Any]]
+
+
+def log_events(
+    worker: str = "", *, stream: TextIO | None = None, as_json: bool | None = None
+) -> Observe:
+    """A listener that writes to `stream` (None: stderr), safe to call from any thread.
+
+    `as_json` None: JSON unless the stream is a terminal. `worker` stands in every line if given.
+    """
+    out = stream or sys.stderr
+    terminal = out.isatty()
+    style = _json() if as_json or (as_json is None and not terminal) else _console(terminal)
+    logger = structlog.wrap_logger(
+        structlog.WriteLogger(out),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+            _heads_first,
+            style,
+        ],
+        wrapper_class=structlog.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    process = {"worker": worker} if worker else {}
+
+    def observe(event: Event) -> None:
+        level, name, fields = line_of(event)
+        getattr(logger, level)(name, **fields, **process)
+
+    return observe
+
+
+def line_of(event: Event) -> Line:
+    """Level, event name and fields of the line that an event becomes."""
+    match event:
+        case Attempted() | LeaseLost() | Rescued():
+            return _work_line(event)
+        case LoopFailed() | FileReloaded() | ReloadFailed() | Lifecycle():
+            return _process_line(event)
+        case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled():
+            return _ledger_line(event)
+    assert_never(event)
+
+
+def _work_line(event: Attempted | LeaseLost | Rescued) -> Line:
+    match event:
+        case Attempted():
+            return _level(event.settlement), "attempt", _attempt_fields(event)
+        case LeaseLost():
+            return "warning", "lease_lost", _lease_fields(event.lease)
+        case Rescued():
+            return "warning", "rescued", {"count": event.count}
+    assert_never(event)
+
+
+def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Lifecycle) -> Line:
+    match event:
+        case LoopFailed():
+            return (
+                "error",
+                "loop_failed",
+                {
+                    "loop": event.loop,
+                    "error": event.error,
+                    "sqlstate": event.sqlstate,
+                    "delay_s": event.delay.total_seconds(),
+                },
+            )
+        case FileReloaded():
+            fields = {"path": event.path, "digest": event.digest, "schedules": event.schedules}
+            return "info", "file_reloaded", fields
+        case ReloadFailed():
+            return "error", "reload_failed", {"path": event.path, "problems": list(event.problems)}
+        case Lifecycle():
+            at = {"at": event.at.isoformat()} if event.at else {}
+            return "info", event.what, {"detail": event.detail, **at}
+    assert_never(event)
+
+
+def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled) -> Line:
+    match event:
+        case VersionsNoted():
+            return (
+                "info",
+                "versions_noted",
+                {"opened": list(event.opened), "ended": list(event.ended)},
+            )
+        case Enqueued():
+            # A backfill enqueues thousands; the line says how many and between which.
+            ends = [format_instant(from_epoch(e)) for e in sorted(event.epochs)]
+            span = {"first": ends[0], "last": ends[-1]} if ends else {}
+            fields = {"schedule": event.schedule, "count": len(ends), **span}
+            return "info", "enqueued", {**fields, "duplicates": event.duplicates}
+        case KeysLeftOut():
+            counts: dict[str, int] = {}
+            for span_left in event.left_out:
+                counts[span_left.reason] = counts.get(span_left.reason, 0) + span_left.count
+            return "info", "keys_left_out", {"schedule": event.schedule, "counts": counts}
+        case Reconciled():
+            return (
+                "warning" if event.missing else "info",
+                "reconciled",
+                {
+                    "missing": event.missing,
+                    "unexpected": event.unexpected,
+                    "orphaned": event.orphaned,
+                    "duration_s": event.duration.total_seconds(),
+                },
+            )
+    assert_never(event)
+
+
+def _level(settlement: Settlement) -> Level:
+    match settlement:
+        case Settlement.COMPLETED:
+            return "info"
+        case Settlement.RETRYING | Settlement.STALE:
+            return "warning"
+        case Settlement.DEAD:
+            return "error"
+    assert_never(settlement)
+
+
+def _attempt_fields(event: Attempted) -> dict[str, Any]:
+    # The message stays in the dead letter: what a handler raises may quote its payload.
+    return _lease_fields(event.lease) | {
+        "duration_s": round(event.duration.total_seconds(), 6),
+        "outcome": str(event.settlement),
+        "error_class": event.error_class,
+    }
+
+
+def _lease_fields(lease: Lease) -> dict[str, Any]:
+    return {
+        "job_id": lease.job_id,
+        "key": lease.key,
+        "kind": lease.kind,
+        "queue": lease.queue,
+        "attempt": lease.attempt,
+        "lease_token": lease.token,
+    }
+
+
+def _heads_first(_logger: object, _method: str, fields: EventDict) -> EventDict:
+    return {head: fields.pop(head) for head in ("ts", "level", "event")} | dict(fields)
+
+
+def _json() -> Processor:
+    return structlog.processors.JSONRenderer(json.dumps, ensure_ascii=False, default=str)
+
+
+def _console(terminal: bool) -> Processor:
+    colors = terminal and not os.environ.get("NO_COLOR")
+    return structlog.dev.ConsoleRenderer(
+        colors=colors, sort_keys=False, timestamp_key="ts", pad_event_to=0
+    )

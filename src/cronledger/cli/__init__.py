@@ -1,0 +1,1 @@
+"""What an operator types. Data goes to stdout, everything else to stderr."""

@@ -1,0 +1,191 @@
+"""`explain`: a schedule in words, or how far one key came and why it is where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cronledger.cli import render
+from cronledger.cli.options import Database, Output, Words, database, load, pick, split_words
+from cronledger.cli.render import Format, human_span
+from cronledger.cli.schedules import note, occurrence_row
+from cronledger.core.instants import Window, format_duration, format_instant, to_epoch
+from cronledger.core.keys import OccurrenceKey
+from cronledger.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cronledger.core.diff import Finding
+    from cronledger.core.expand import Occurrence
+    from cronledger.core.schedule import Schedule, Timing
+    from cronledger.ports import Ledger, Zones
+
+NEXT_SHOWN = 3
+EFFECTS_SHOWN = 20
+TWO_YEARS = timedelta(days=731)
+
+
+def explain(
+    ctx: typer.Context,
+    words: Words = None,
+    cron: Annotated[str | None, typer.Option("--cron", help="An expression by itself.")] = None,
+    tz: Annotated[str, typer.Option("--tz", help="The zone of --cron.")] = "UTC",
+    database_url: Database = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """A schedule in words (FILE SCHEDULE, or --cron EXPR --tz ZONE), or one occurrence (KEY)."""
+    from cronledger import wiring
+
+    now = wiring.clock().now()
+    if cron is not None:
+        zones = wiring.zones()
+        _show_timing("expression", _timing(cron, tz), zones, now, output)
+        return
+    key = _key_of(words or [])
+    if key is not None:
+        with database(ctx, database_url, "explain") as store:
+            finding = _finding(store.ledger(), wiring.zones(), key)
+        _show_key(key, finding, output)
+        return
+    path, names = split_words(ctx, words)
+    file, zones = load(path)
+    for name in pick(file, names):
+        schedule = file.schedules[name]
+        _show_timing(name, schedule.timing, zones, now, output)
+        if output is Format.TABLE:
+            render.say(_policies(schedule))
+
+
+def _timing(expression: str, zone: str) -> Timing:
+    from cronledger.core.cron import CronError, parse
+    from cronledger.core.schedule import Timing
+
+    try:
+        return Timing(parse(expression), zone)
+    except CronError as error:
+        raise ConfigError(f"--cron, column {error.column + 1}: {error.message}") from None
+
+
+def _key_of(words: Sequence[str]) -> OccurrenceKey | None:
+    """The key, if the one word given is one; a file or a schedule has no colon in its name."""
+    if len(words) != 1 or ":" not in words[0]:
+        return None
+    try:
+        return OccurrenceKey.parse(words[0])
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output: Format) -> None:
+    from cronledger.core.expand import expand, next_after
+
+    zone = zones.load(timing.timezone)
+    following = next_after(timing, zone, now, NEXT_SHOWN)
+    effects = [o for o in expand(timing, zone, Window(now, now + TWO_YEARS)) if note(o)]
+    if output is not Format.TABLE:
+        rows = [occurrence_row(name, occurrence) for occurrence in (*following, *effects)]
+        render.show(output, "occurrences", rows, ("key", "local_time", "note"))
+        return
+    render.say(f"{name}: {timing.trigger.text} in {timing.timezone}")
+    for field, values in _fields(timing):
+        render.say(f"  {field:<14} {values}")
+    dst = timing.dst
+    render.say(
+        f"  clock changes  a skipped time: {dst.gap}; a repeated time: {dst.fold}; "
+        f"every real slot for wildcards: {dst.wildcard}"
+    )
+    for occurrence in following:
+        render.say(f"  next           {_both_clocks(occurrence)}")
+    _say_effects(effects)
+
+
+def _say_effects(effects: Sequence[Occurrence]) -> None:
+    if not effects:
+        render.say("  within 2 years no clock change moves or merges an occurrence")
+    for occurrence in effects[:EFFECTS_SHOWN]:
+        render.say(f"  clock change   {_both_clocks(occurrence)}: {note(occurrence)}")
+    if len(effects) > EFFECTS_SHOWN:
+        render.say(f"  clock change   and {len(effects) - EFFECTS_SHOWN} more within 2 years")
+
+
+def _both_clocks(occurrence: Occurrence) -> str:
+    local = occurrence.local_time.isoformat(" ")
+    return f"{format_instant(occurrence.logical_time)} ({local} local)"
+
+
+def _fields(timing: Timing) -> list[tuple[str, str]]:
+    """The expression's fields as written, by name."""
+    words = timing.trigger.text.split()
+    names = {
+        5: ("minute", "hour", "day of month", "month", "day of week"),
+        6: ("field 1", "field 2", "field 3", "field 4", "field 5", "field 6"),
+        7: ("second", "minute", "hour", "day of month", "month", "day of week", "year"),
+    }.get(len(words), ("macro",) * len(words))
+    return [(name, word) for name, word in zip(names, words, strict=True) if word != "*"]
+
+
+def _policies(schedule: Schedule) -> str:
+    catchup = schedule.catchup
+    return (
+        f"  job            kind {schedule.job.kind} in queue {schedule.job.queue}\n"
+        f"  on time        up to {format_duration(schedule.deadline)} late; missing after "
+        f"{format_duration(schedule.grace)}; to be finished within "
+        f"{format_duration(schedule.objective)}\n"
+        f"  catch-up       {catchup.policy}, looking back {format_duration(catchup.window)}, "
+        f"at most {catchup.maximum} in one pass"
+    )
+
+
+def _finding(ledger: Ledger, zones: Zones, key: OccurrenceKey) -> Finding | None:
+    """What the ledger says of the key; None if no version ever owed it and it is not recorded."""
+    from cronledger.flows.reconcile import reconcile
+
+    window = Window(key.logical_time, key.logical_time + timedelta(seconds=1))
+    for drift in reconcile({}, ledger, zones, window, only=[key.schedule]):
+        for finding in drift.findings:
+            if finding.epoch == to_epoch(key.logical_time):
+                return finding
+    return None
+
+
+def _show_key(key: OccurrenceKey, finding: Finding | None, output: Format) -> None:
+    if finding is None:
+        raise ConfigError(
+            f"{key} is neither recorded nor overdue: no version in force then owes it, or it is "
+            "within its grace; `expand` lists what a file owes"
+        )
+    row = key_row(key, finding)
+    if output is not Format.TABLE:
+        render.show(output, "occurrences", [row], list(row))
+        return
+    reason = f" ({finding.reason})" if finding.reason else ""
+    render.say(f"{key}: {finding.occurrence_class}{reason}, due {human_span(finding.age)} ago")
+    for stage in ("recorded_at", "enqueued_at", "claimed_at", "committed_at"):
+        reached = row[stage]
+        name = stage.removesuffix("_at").replace("committed", "effect committed")
+        render.say(f"  {name:<16} {format_instant(reached) if reached else '-'}")
+    if finding.stages is not None:
+        state = finding.stages.state or "gone"
+        render.say(f"  job {finding.stages.job_id} is {state}; recorded by {finding.stages.via}")
+
+
+def key_row(key: OccurrenceKey, finding: Finding) -> dict[str, Any]:
+    """One key as reports show it: its class, its four stages, its job."""
+    stages = finding.stages
+    return {
+        "key": str(key),
+        "schedule": key.schedule,
+        "logical_time": key.logical_time,
+        "class": str(finding.occurrence_class),
+        "reason": str(finding.reason) if finding.reason else None,
+        "age_seconds": round(finding.age.total_seconds(), 3),
+        "state": stages.state if stages else None,
+        "job_id": stages.job_id if stages else None,
+        "via": stages.via if stages else None,
+        "recorded_at": stages.recorded_at if stages else None,
+        "enqueued_at": stages.enqueued_at if stages else None,
+        "claimed_at": stages.claimed_at if stages else None,
+        "committed_at": stages.committed_at if stages else None,
+    }

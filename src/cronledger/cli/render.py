@@ -1,0 +1,145 @@
+"""The only module that prints: tables for people, JSON, JSON lines, CSV and Markdown for the rest.
+
+Machine formats are written as they are, never folded, coloured or aligned.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import typer
+
+from cronledger.core.instants import format_instant
+
+SCHEMA_VERSION = 1
+
+Row = Mapping[str, Any]
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+def say(text: str) -> None:
+    """A line of data, on stdout."""
+    print(text)
+
+
+def tell(text: str) -> None:
+    """A line for whoever watches, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(length: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr, if that is a terminal; gives what advances it."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with typer.progressbar(length=length, file=sys.stderr) as bar:
+        yield bar.update
+
+
+def show(
+    output: Format,
+    name: str,
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write `rows` to stdout. JSON is `{schema_version, <extra>, <name>: [rows]}`.
+
+    `columns` are what tables show; machine formats carry every field of the rows.
+    """
+    match output:
+        case Format.TABLE:
+            sys.stdout.write(table(rows, columns))
+        case Format.MARKDOWN:
+            sys.stdout.write(_markdown(rows, columns))
+        case Format.JSON:
+            whole = {"schema_version": SCHEMA_VERSION, **(extra or {}), name: list(rows)}
+            sys.stdout.write(json.dumps(whole, default=machine, indent=2) + "\n")
+        case Format.JSONL:
+            sys.stdout.writelines(json.dumps(row, default=machine) + "\n" for row in rows)
+        case Format.CSV:
+            sys.stdout.write(_csv(rows, columns))
+
+
+def machine(value: object) -> str | float:
+    """A value as machine formats have it: RFC 3339 UTC with Z, naive wall times, seconds."""
+    if isinstance(value, datetime):
+        return value.isoformat() if value.tzinfo is None else format_instant(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Columns padded to their widest value, under their names; "" for no rows."""
+    if not rows:
+        return ""
+    cells = [[person(row.get(column)) for column in columns] for row in rows]
+    heads = [column.replace("_", " ").upper() for column in columns]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    lines = [heads, *cells]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def human_span(span: timedelta) -> str:
+    """A span for people, two units at most: `3h 5m`, `12s`."""
+    seconds = int(span.total_seconds())
+    units = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+    parts: list[str] = []
+    for size, unit in units:
+        amount, seconds = divmod(seconds, size)
+        if amount or (unit == "s" and not parts):
+            parts.append(f"{amount}{unit}")
+    return " ".join(parts[:2])
+
+
+def person(value: object) -> str:
+    """A value as tables show it; `-` for none."""
+    if value is None:
+        return "-"
+    if isinstance(value, timedelta):
+        return human_span(value)
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.isoformat(" ")
+    return str(machine(value)) if isinstance(value, datetime) else str(value)
+
+
+def _markdown(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for row in rows:
+        cells = (person(row.get(column)).replace("|", "\\|") for column in columns)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    fields = list(rows[0]) if rows else list(columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(fields)
+    for row in rows:
+        values = (row.get(field) for field in fields)
+        writer.writerow(
+            ["" if v is None else v if isinstance(v, str | int) else machine(v) for v in values]
+        )
+    return text.getvalue()

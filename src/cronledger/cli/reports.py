@@ -1,0 +1,247 @@
+"""Commands about gaps: reconcile shows them, backfill fills them."""
+
+from __future__ import annotations
+
+import getpass
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cronledger.cli import render
+from cronledger.cli.explain import key_row
+from cronledger.cli.options import (
+    Database,
+    From,
+    Output,
+    Since,
+    To,
+    Words,
+    database,
+    load,
+    pick,
+    split_words,
+    window,
+)
+from cronledger.cli.render import Format
+from cronledger.core.instants import Window, format_instant, from_epoch
+from cronledger.core.keys import OccurrenceKey
+from cronledger.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cronledger.core.audit import By
+    from cronledger.core.diff import OccurrenceClass
+    from cronledger.core.schedule import ScheduleFile
+    from cronledger.flows.backfill import Filling
+    from cronledger.flows.reconcile import Drift
+    from cronledger.ports import Ledger, Zones
+
+DEFAULT_SINCE = timedelta(days=7)
+# Classes that a table leaves out unless they are asked for.
+FINE = frozenset({"completed", "running"})
+COLUMNS = ("key", "class", "reason", "age", "state", "recorded_at", "claimed_at", "committed_at")
+FILLABLE = frozenset({"missing", "omitted"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What a command compares: the file's schedules (all that the ledger knows if `only` is None)
+    over a window, as of `now`."""
+
+    file: ScheduleFile
+    zones: Zones
+    ledger: Ledger
+    window: Window
+    now: datetime
+    drifts: list[Drift]
+
+
+def reconcile(
+    ctx: typer.Context,
+    words: Words = None,
+    start: From = None,
+    end: To = None,
+    since: Since = None,
+    only: Annotated[
+        str | None, typer.Option("--only", help="Show only these classes (a,b).")
+    ] = None,
+    fail_on: Annotated[
+        str, typer.Option("--fail-on", help="Exit 1 if a key is in one of these classes (a,b).")
+    ] = "missing",
+    database_url: Database = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Compare what was expected with what is recorded; exit 1 when something is missing."""
+    from cronledger.core.diff import OccurrenceClass
+
+    failing = _classes(fail_on, "--fail-on")
+    shown = set(_classes(only, "--only")) if only is not None else set(OccurrenceClass)
+    if only is None and output is Format.TABLE:
+        shown -= FINE
+    with _compared(ctx, database_url, words, (start, end, since)) as compared:
+        pass  # everything was read; the report needs no connection
+    counts = Counter(f.occurrence_class for drift in compared.drifts for f in drift.findings)
+    rows = _rows(compared.drifts, shown)
+    if output is Format.TABLE:
+        severity = list(OccurrenceClass)
+        rows.sort(key=lambda row: severity.index(row["class"]))
+        rows = [row | {"age": timedelta(seconds=row["age_seconds"])} for row in rows]
+    extra = {
+        "now": compared.now,
+        "window": {"from": compared.window.start, "to": compared.window.end},
+        "summary": {str(word): counts[word] for word in OccurrenceClass},
+    }
+    render.show(output, "occurrences", rows, COLUMNS, extra)
+    if output is Format.TABLE:
+        _summarise(compared, counts)
+    if any(counts[word] for word in failing):
+        raise typer.Exit(1)
+
+
+def backfill(
+    ctx: typer.Context,
+    words: Words = None,
+    start: From = None,
+    end: To = None,
+    since: Since = None,
+    include: Annotated[
+        str | None, typer.Option("--include", help="Fill these as well: omitted.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many keys.")
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Write; without it, only show.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit table.")] = "",
+    actor: Annotated[str | None, typer.Option("--actor", help="Who; your login name.")] = None,
+    database_url: Database = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Fill exactly the missing keys of a window; a dry run without --apply and --reason."""
+    from cronledger.flows.backfill import fill, order
+
+    wanted = set(_classes(f"missing,{include or ''}", "--include", FILLABLE))
+    by = _by(actor, reason) if apply else None
+    with _compared(ctx, database_url, words, (start, end, since)) as compared:
+        ordered = order(compared.drifts, compared.file.schedules, wanted, limit)
+        written = 0
+        if by is not None:
+            with render.progress(ordered.total) as advance:
+                done = fill(ordered, by, compared.ledger, compared.zones, _quiet, advance)
+            written = sum(len(filled.epochs) for filled in done)
+    for name in ordered.unknown:
+        render.tell(f"{name} has gaps but is not in {compared.file.path}; nothing is filled for it")
+    rows = [row | {"applied": apply} for filling in ordered.fillings for row in _keys(filling)]
+    extra = {"applied": apply, "written": written, "left_by_limit": ordered.left}
+    render.show(output, "occurrences", rows, ("key",), extra)
+    if output is Format.TABLE:
+        _say_filled(apply, ordered.total, written, ordered.left)
+
+
+@contextmanager
+def _compared(
+    ctx: typer.Context,
+    database_url: str | None,
+    words: Words,
+    bounds: tuple[str | None, str | None, str | None],
+) -> Iterator[_Comparison]:
+    """The comparison that a command asked for; its database is open meanwhile."""
+    from cronledger.flows.reconcile import reconcile as compare
+
+    path, names = split_words(ctx, words)
+    file, zones = load(path)
+    only = pick(file, names) if names else None
+    with database(ctx, database_url, "reconcile") as store:
+        ledger = store.ledger()
+        now = ledger.now()
+        chosen = window(now, *bounds, DEFAULT_SINCE)
+        drifts = list(compare(file.schedules, ledger, zones, chosen, only=only))
+        strange = set(only or file.schedules) - {drift.schedule for drift in drifts}
+        for name in sorted(strange):
+            render.tell(
+                f"{name} was never loaded, so it owes nothing yet; `tick` or `run` loads it"
+            )
+        yield _Comparison(file, zones, ledger, chosen, now, drifts)
+
+
+def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[dict[str, Any]]:
+    return [
+        key_row(OccurrenceKey(drift.schedule, from_epoch(finding.epoch)), finding)
+        for drift in drifts
+        for finding in drift.findings
+        if finding.occurrence_class in shown
+    ]
+
+
+def _summarise(compared: _Comparison, counts: Counter[OccurrenceClass]) -> None:
+    expected = sum(drift.expected for drift in compared.drifts)
+    recorded = sum(drift.recorded for drift in compared.drifts)
+    words = ", ".join(f"{n} {word}" for word, n in sorted(counts.items()) if n)
+    span = f"{format_instant(compared.window.start)} to {format_instant(compared.window.end)}"
+    render.say(
+        f"{span}: {len(compared.drifts)} schedules, {expected} expected, {recorded} recorded; "
+        f"{words or 'nothing was due'}"
+    )
+    if any(word == "missing" for word in counts):
+        start, end = compared.window.start, compared.window.end
+        render.tell(
+            f"fill the gap: cronledger backfill {compared.file.path} "
+            f"--from {format_instant(start)} --to {format_instant(end)}"
+        )
+
+
+def _say_filled(applied: bool, total: int, written: int, left: int) -> None:
+    if not applied:
+        render.say(
+            f"dry run: {_keys_of(total)} would be enqueued; add --apply and --reason to do it"
+        )
+    else:
+        others = total - written
+        already = f"; {_keys_of(others)} had been written by others meanwhile" if others else ""
+        render.say(f"enqueued {_keys_of(written)}{already}")
+    if left:
+        render.say(f"{_keys_of(left)} more lie beyond --limit")
+
+
+def _keys_of(count: int) -> str:
+    return f"{count} key{'s' * (count != 1)}"
+
+
+def _keys(filling: Filling) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": str(OccurrenceKey(filling.schedule.id, from_epoch(epoch))),
+            "schedule": filling.schedule.id,
+            "logical_time": from_epoch(epoch),
+        }
+        for epoch in filling.epochs
+    ]
+
+
+def _classes(
+    text: str, option: str, allowed: Collection[str] | None = None
+) -> tuple[OccurrenceClass, ...]:
+    from cronledger.core.diff import OccurrenceClass
+
+    choice = [str(name) for name in OccurrenceClass if allowed is None or name in allowed]
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in choice:
+            raise ConfigError(f"{option}: no class {name!r}; write one of {', '.join(choice)}")
+    return tuple(OccurrenceClass(name) for name in names)
+
+
+def _by(actor: str | None, reason: str) -> By:
+    from cronledger.core.audit import By
+
+    try:
+        return By(actor or getpass.getuser(), reason)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _quiet(_: object) -> None:
+    """A command prints its own report; events are for processes that stay."""

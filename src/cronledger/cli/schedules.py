@@ -1,0 +1,154 @@
+"""Commands that need no database: init, check, next, expand."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cronledger.cli import render
+from cronledger.cli.options import (
+    FileArgument,
+    From,
+    Output,
+    To,
+    Words,
+    file_path,
+    instant,
+    load,
+    pick,
+    split_words,
+    window,
+)
+from cronledger.cli.render import Format
+from cronledger.core.keys import OccurrenceKey
+from cronledger.errors import ConfigError, RefusedError
+
+if TYPE_CHECKING:
+    from cronledger.core.expand import Occurrence
+
+COLUMNS = ("key", "local_time", "utc_offset", "note")
+LIMIT_MAX = 10_000
+
+
+def init(
+    ctx: typer.Context,
+    file: FileArgument = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+) -> None:
+    """Write a commented schedules.yaml to start from."""
+    from cronledger import wiring
+
+    path = file_path(ctx, file)
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists; give another name, or --force to overwrite it")
+    try:
+        path.write_text(wiring.sample_file(), encoding="utf-8")
+    except OSError as error:
+        raise RefusedError(f"{path} cannot be written ({error.strerror})") from error
+    render.tell(f"wrote {path}; next: cronledger check {path}")
+
+
+def check(ctx: typer.Context, file: FileArgument = None, output: Output = Format.TABLE) -> None:
+    """Validate the schedule file; every problem with its line, and what to write instead."""
+    path = file_path(ctx, file)
+    problems: list[dict[str, Any]] = []
+    schedules = 0
+    try:
+        loaded, _ = load(path)
+        schedules = len(loaded.schedules)
+    except ConfigError as error:
+        if output is Format.TABLE:
+            raise
+        problems = [
+            {"file": p.file, "line": p.line, "column": p.column, "subject": p.subject,
+             "message": p.message} for p in error.problems
+        ]  # fmt: skip
+    if output is Format.TABLE:
+        render.say(f"{path}: {schedules} schedule{'s' * (schedules != 1)}, no problem found")
+        return
+    columns = ("file", "line", "column", "subject", "message")
+    render.show(output, "problems", problems, columns, {"schedules": schedules})
+    if problems:
+        raise typer.Exit(ConfigError.exit_code)
+
+
+def next_(
+    ctx: typer.Context,
+    words: Words = None,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=LIMIT_MAX)] = 5,
+    start: Annotated[str | None, typer.Option("--from", help="After this instant; now.")] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """The next occurrences of each schedule, local and UTC, with what a clock change does."""
+    from cronledger import wiring
+    from cronledger.core.expand import next_after
+
+    path, names = split_words(ctx, words)
+    file, zones = load(path)
+    after = instant(start, "--from") if start else wiring.clock().now()
+    rows = []
+    for name in pick(file, names):
+        timing = file.schedules[name].timing
+        found = next_after(timing, zones.load(timing.timezone), after, count)
+        rows += [occurrence_row(name, occurrence) for occurrence in found]
+    render.show(output, "occurrences", rows, COLUMNS)
+
+
+def expand(
+    ctx: typer.Context,
+    words: Words = None,
+    start: From = None,
+    end: To = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Every expected key of a window, by the file as it stands."""
+    from cronledger.core.expand import expand as expanded
+
+    if start is None or end is None:
+        raise ConfigError("expand needs a window; give --from and --to")
+    path, names = split_words(ctx, words)
+    file, zones = load(path)
+    chosen = window(instant(end, "--to"), start, end, None, timedelta(0))
+    rows = []
+    for name in pick(file, names):
+        timing = file.schedules[name].timing
+        found = expanded(timing, zones.load(timing.timezone), chosen)
+        rows += [occurrence_row(name, occurrence) for occurrence in found]
+    render.show(output, "occurrences", rows, COLUMNS)
+
+
+def occurrence_row(schedule: str, occurrence: Occurrence) -> dict[str, Any]:
+    """One expected occurrence as commands show it."""
+    return {
+        "key": str(OccurrenceKey(schedule, occurrence.logical_time)),
+        "schedule": schedule,
+        "logical_time": occurrence.logical_time,
+        "local_time": occurrence.local_time,
+        "utc_offset": offset_text(occurrence.offset),
+        "fold": bool(occurrence.fold),
+        "moved": occurrence.moved,
+        "collapsed": occurrence.collapsed,
+        "note": note(occurrence),
+    }
+
+
+def offset_text(seconds: int) -> str:
+    """Seconds east of UTC as people write it: `+05:30`, `-00:44:30`."""
+    sign = "-" if seconds < 0 else "+"
+    minutes, rest = divmod(abs(seconds), 60)
+    text = f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
+    return f"{text}:{rest:02d}" if rest else text
+
+
+def note(occurrence: Occurrence) -> str:
+    """What a clock change did to an occurrence, in words; "" if nothing."""
+    said = []
+    if occurrence.moved:
+        said.append("moved out of the hour that the clock skips")
+    if occurrence.fold:
+        said.append("second pass of a repeated hour")
+    if occurrence.collapsed > 1:
+        said.append(f"{occurrence.collapsed} times of day in one")
+    return "; ".join(said)

@@ -1,0 +1,72 @@
+"""One running attempt: how it ends, once, whichever of handler, timeout and lease comes first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from cronledger.core.lifecycle import Failure, Lease
+from cronledger.ports import Clock
+from cronledger.worker.context import LEASE_LOST, TIMEOUT, Cancellation, context_of
+
+
+class Attempt:
+    """An attempt from its claim to its end. Times are moments of the local monotonic clock.
+
+    `held_until` is when the lease surely still holds, counted from the moment the last accepted
+    request was *sent*; `extend_at` when to send the next. The keeper alone moves these two.
+    """
+
+    def __init__(
+        self, lease: Lease, sent: timedelta, clock: Clock, done: Callable[[Attempt], None]
+    ) -> None:
+        self.lease = lease
+        self.cancellation = Cancellation()
+        self.started = clock.monotonic()
+        self.ended = self.started
+        self.deadline = self.started + lease.timeout
+        self.context = context_of(lease, self.deadline, clock, self.cancellation)
+        self.failure: Failure | None = None
+        self.lost = False
+        self._clock = clock
+        self._done = done
+        self._over = False
+        self._deciding = threading.Lock()
+        self.held(sent)
+
+    def held(self, sent: timedelta) -> None:
+        """A request sent at that moment was accepted."""
+        self.held_until = sent + self.lease.span
+        self.extend_at = sent + self.lease.span / 3
+
+    def finish(self, failure: Failure | None) -> bool:
+        """End the attempt, completed if there is no failure; False if it had ended before."""
+        with self._deciding:
+            if self._over:
+                return False
+            self._over = True
+            self.failure = failure
+            self.ended = self._clock.monotonic()
+        self._done(self)
+        return True
+
+    def expire(self) -> bool:
+        """The timeout has passed: end the attempt, then tell the handler. False if it had ended."""
+        first = self.finish(Failure(TIMEOUT, f"ran longer than {self.lease.timeout}"))
+        if first:
+            self.cancellation.cancel(TIMEOUT)
+        return first
+
+    def lose(self) -> bool:
+        """The lease is lost: bar the attempt from settling, and tell the handler.
+
+        False if the attempt had ended (then the fence decides) or was lost already. The slot
+        stays taken until the handler ends, or its timeout passes.
+        """
+        with self._deciding:
+            if self._over or self.lost:
+                return False
+            self.lost = True
+        self.cancellation.cancel(LEASE_LOST)
+        return True

@@ -1,0 +1,261 @@
+"""The worker: claims as many jobs as it has free slots, runs them, settles what ended.
+
+One thread owns the connection and all that is counted here; attempts end on other threads and
+arrive in one mailbox. Everything is tried again: a database that is away costs time, not jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cronledger.core.events import Attempted, Event, Lifecycle, LoopFailed, Rescued
+from cronledger.core.lifecycle import Settlement
+from cronledger.errors import ConfigError
+from cronledger.ports import Clock, LeasedQueue, Observe
+from cronledger.worker.attempt import Attempt
+from cronledger.worker.backoff import pause_after
+from cronledger.worker.context import LEASE_LOST, STOPPING
+from cronledger.worker.handlers import Handler, refuse_unusable
+from cronledger.worker.invoke import Invoker
+from cronledger.worker.keeper import Keeper
+from cronledger.worker.mailbox import Mailbox
+
+RESCUE_LIMIT = 500
+PAUSE_MAX = timedelta(seconds=30)
+# Passes that may fail in a row before `run_until_idle` gives up; `run` never does.
+FAILURES_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """`name` is unique to this process. `queues` are claimed from in the order given.
+
+    `poll`: how often an idle worker looks for jobs. `rescue`: how often it takes back expired
+    leases, anyone's; on an idle worker in the place of a claim, so that it costs nothing.
+    """
+
+    name: str
+    queues: tuple[str, ...] = ("default",)
+    concurrency: int = 4
+    poll: timedelta = timedelta(seconds=1)
+    rescue: timedelta = timedelta(seconds=5)
+
+
+class Worker:
+    """Runs `handlers` under leases. `queue` and `keeper_queue` must not share a connection."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        handlers: Mapping[str, Handler],
+        queue: LeasedQueue,
+        keeper_queue: LeasedQueue,
+        clock: Clock,
+        observe: Observe,
+    ) -> None:
+        _refuse(settings, handlers)
+        self._settings = settings
+        self._kinds = sorted(handlers)
+        self._queue = queue
+        self._clock = clock
+        self._observe = _never_raising(observe)
+        self._keeper = Keeper(keeper_queue, clock, self._observe, settings.name)
+        self._invoker = Invoker(handlers, self._observe)
+        self._mailbox = Mailbox(clock)
+        self._running: dict[int, Attempt] = {}
+        self._unsettled: list[Attempt] = []
+        self._stops = 0
+        self._failures = 0
+        self._paused_until = self._rescue_at = clock.monotonic()
+        self._dry = False
+
+    def run(self) -> None:
+        """Work until stopped; once only."""
+        self._work(until_idle=False)
+
+    def run_until_idle(self) -> None:
+        """Work until nothing is eligible and nothing runs; once only.
+
+        Jobs that wait for a later time, retries among them, stay. Raises what the database says
+        if it fails too often in a row.
+        """
+        self._work(until_idle=True)
+
+    def stop(self) -> None:
+        """Claim no more and leave when every running attempt has ended; again: leave at once.
+
+        Left attempts are told to end, and their leases expire. Safe in a signal handler.
+        """
+        self._stops += 1
+        self._mailbox.wake()
+
+    def _work(self, until_idle: bool) -> None:
+        settings = self._settings
+        said = f"{settings.name}: queues {', '.join(settings.queues)}; kinds"
+        self._observe(Lifecycle("worker_started", f"{said} {', '.join(self._kinds)}"))
+        self._keeper.start()
+        try:
+            while not self._over(until_idle):
+                error = self._pass()
+                if error is not None and until_idle and self._failures >= FAILURES_MAX:
+                    raise error
+                self._collect(until_idle)
+        finally:
+            self._leave()
+
+    def _over(self, until_idle: bool) -> bool:
+        if self._stops >= 2:
+            return True
+        if self._stops:
+            # Past its end a lease is no reason to wait for the database any longer.
+            now = self._clock.monotonic()
+            return not self._running and all(now >= a.held_until for a in self._unsettled)
+        return until_idle and self._dry and not self._running and not self._unsettled
+
+    def _leave(self) -> None:
+        for attempt in self._running.values():
+            attempt.cancellation.cancel(STOPPING)
+        self._keeper.stop()
+        self._invoker.stop()
+        left = len(self._running) + len(self._unsettled)
+        detail = f"{self._settings.name}: {left} attempts left to expire"
+        self._observe(Lifecycle("worker_stopped", detail))
+
+    def _pass(self) -> Exception | None:
+        """Settle, rescue, claim, each whatever became of the others; the first failure."""
+        now = self._clock.monotonic()
+        if now < self._paused_until:
+            return None
+        steps = [self._settle]
+        idle = self._dry and not self._running and not self._unsettled
+        rescues = now >= self._rescue_at
+        if rescues:
+            steps.append(self._rescue)
+        if not self._stops and not (rescues and idle):
+            steps.append(self._claim)
+        errors = [error for step in steps if (error := _failure(step)) is not None]
+        if not errors:
+            self._failures = 0
+            return None
+        self._pause(errors[0])
+        return errors[0]
+
+    def _pause(self, error: Exception) -> None:
+        self._failures += 1
+        delay = pause_after(self._failures, PAUSE_MAX, self._settings.name)
+        self._paused_until = self._clock.monotonic() + delay
+        self._observe(LoopFailed("worker", str(error), getattr(error, "sqlstate", ""), delay))
+
+    def _settle(self) -> None:
+        """Settle what ended; what cannot be settled now stays, and the fence decides later."""
+        for attempt in [a for a in self._unsettled if a.lost]:
+            self._settled(attempt, Settlement.STALE)
+        completed = [a for a in self._unsettled if a.failure is None]
+        if completed:
+            # By token: of two leases of one job, the later counts.
+            completed.sort(key=lambda a: a.lease.token)
+            ours = self._queue.complete([a.lease for a in completed])
+            for attempt in completed:
+                mine = attempt.lease.token in ours
+                self._settled(attempt, Settlement.COMPLETED if mine else Settlement.STALE)
+        for attempt in list(self._unsettled):
+            self._fail(attempt)
+
+    def _fail(self, attempt: Attempt) -> None:
+        assert attempt.failure is not None
+        try:
+            settlement = self._queue.fail(attempt.lease, attempt.failure)
+        except Exception:
+            # To the end of the line, so that it holds up no other for ever.
+            self._unsettled.remove(attempt)
+            self._unsettled.append(attempt)
+            raise
+        self._settled(attempt, settlement)
+
+    def _settled(self, attempt: Attempt, settlement: Settlement) -> None:
+        self._unsettled.remove(attempt)
+        failure = attempt.failure
+        error_class = LEASE_LOST if attempt.lost else failure.error_class if failure else None
+        self._observe(
+            Attempted(
+                attempt.lease,
+                settlement,
+                attempt.ended - attempt.started,
+                error_class,
+                failure.message if failure else "",
+            )
+        )
+
+    def _rescue(self) -> None:
+        count = self._queue.rescue(RESCUE_LIMIT)
+        more = count >= RESCUE_LIMIT
+        self._rescue_at = self._clock.monotonic() + (
+            timedelta(0) if more else self._settings.rescue
+        )
+        if count:
+            self._dry = False
+            self._observe(Rescued(count))
+
+    def _claim(self) -> None:
+        room = self._settings.concurrency - len(self._running) - len(self._unsettled)
+        if room <= 0:
+            return
+        sent = self._clock.monotonic()
+        leases = self._queue.claim(self._settings.queues, self._kinds, room, self._settings.name)
+        self._dry = len(leases) < room
+        attempts = [Attempt(lease, sent, self._clock, self._mailbox.put) for lease in leases]
+        self._running.update((attempt.lease.token, attempt) for attempt in attempts)
+        self._keeper.hold(attempts)
+        for attempt in attempts:
+            self._invoker.start(attempt)
+
+    def _collect(self, until_idle: bool) -> None:
+        """Wait for ended attempts, a stop, or the time of the next pass."""
+        ended = self._mailbox.take(self._patience(until_idle), expected=len(self._running))
+        for attempt in ended:
+            del self._running[attempt.lease.token]
+        self._keeper.drop(ended)
+        self._unsettled += ended
+
+    def _patience(self, until_idle: bool) -> timedelta:
+        paused = self._paused_until - self._clock.monotonic()
+        if paused > timedelta(0):
+            return min(paused, PAUSE_MAX)
+        busy = len(self._running) + len(self._unsettled)
+        full = busy >= self._settings.concurrency
+        if not self._stops and not full and (not self._dry or (until_idle and not busy)):
+            return timedelta(0)
+        return self._settings.poll
+
+
+def _failure(step: Callable[[], None]) -> Exception | None:
+    try:
+        step()
+    except Exception as error:  # whatever it was, the loop goes on and says so
+        return error
+    return None
+
+
+def _never_raising(observe: Observe) -> Observe:
+    """A listener that cannot end the thread it is told on: a full disk must not stop the work."""
+
+    def tell(event: Event) -> None:
+        if _failure(lambda: observe(event)) is not None:
+            return
+
+    return tell
+
+
+def _refuse(settings: WorkerSettings, handlers: Mapping[str, Handler]) -> None:
+    if settings.concurrency < 1:
+        raise ConfigError(f"concurrency is {settings.concurrency}; use 1 or more")
+    if not settings.queues:
+        raise ConfigError("the worker has no queue; name one at least")
+    if settings.poll <= timedelta(0):
+        raise ConfigError("the poll interval must be longer than zero; use 1s")
+    if not handlers:
+        raise ConfigError("there are no handlers; register one with @app.handler('kind')")
+    for kind, handler in handlers.items():
+        refuse_unusable(kind, handler)
