@@ -17,12 +17,16 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from commands import Cli
+from crew import Crew
 from cronledger.adapters.postgres import migrate
 from cronledger.adapters.postgres.embedded import EmbeddedServer
 from cronledger.adapters.postgres.ledger import PostgresLedger
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.zones import PinnedZones
+from ledgers import World
+from workbench import Workbench
 
 _NUMBERS = count()
 
@@ -129,3 +133,33 @@ def ledger(database: str, session_for: Callable[..., Session]) -> PostgresLedger
 @pytest.fixture
 def queue(database: str, session_for: Callable[..., Session]) -> PostgresQueue:
     return PostgresQueue(session_for(database))
+
+
+@pytest.fixture
+def world(database: str, session_for: Callable[..., Session], zones: PinnedZones) -> World:
+    """A ledger whose clock the test sets."""
+    return World(session_for(database), zones)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs commands in this process."""
+    return Cli(capsys)
+
+
+@pytest.fixture
+def empty_database(embedded_dsn: str) -> Iterator[str]:
+    """A database in which nobody has ever migrated anything."""
+    yield from _copy(embedded_dsn, "template0")
+
+
+@pytest.fixture
+def bench(database: str, session_for: Callable[..., Session]) -> Workbench:
+    return Workbench(database, session_for)
+
+
+@pytest.fixture
+def crew(database: str) -> Iterator[Crew]:
+    crew = Crew(database)
+    yield crew
+    crew.dismiss()

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -26,6 +26,7 @@ from cronledger.errors import ConfigError
 if TYPE_CHECKING:
     from cronledger.worker.pool import Worker
 
+Look: TypeAlias = tuple[int, int, int] | None
 ENDING = (signal.SIGTERM, signal.SIGINT)
 # How often the file is looked at for a change.
 WATCH_SECONDS = 2.0
@@ -58,6 +59,7 @@ def run(
         duration(lookback, "--lookback"),
     )
     path = file_path(ctx, file)
+    seen = _look(path)  # before it is loaded, so that no change in between is overlooked
     log = wiring.event_log()
     with database(ctx, database_url, "run") as store:
         sidecar, server = wiring.sidecar(path, store, options, log)
@@ -66,7 +68,7 @@ def run(
         try:
             bound = server.start()
             render.tell(f"serving http://{host}:{bound}/metrics")
-            _until_ended(path, sidecar.reload)
+            _until_ended(path, seen, sidecar.reload)
         finally:
             server.stop()
             sidecar.stop()
@@ -107,9 +109,8 @@ def _address(listen: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _until_ended(path: Path, reload: Callable[[], None]) -> None:
-    """Wait for the end; reload on SIGHUP and when the file looks different."""
-    seen = _look(path)
+def _until_ended(path: Path, seen: Look, reload: Callable[[], None]) -> None:
+    """Wait for the end; reload on SIGHUP and when the file looks different from `seen`."""
     while True:
         heard = signal.sigtimedwait({*ENDING, signal.SIGHUP}, WATCH_SECONDS)
         if heard is not None and heard.si_signo in ENDING:
@@ -120,7 +121,7 @@ def _until_ended(path: Path, reload: Callable[[], None]) -> None:
             reload()
 
 
-def _look(path: Path) -> tuple[int, int, int] | None:
+def _look(path: Path) -> Look:
     """What changes when a file is written or replaced; None while it is away."""
     try:
         found = path.stat()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TypeAlias
 
 from cronledger.core.lifecycle import Lease, Settlement
@@ -103,7 +103,6 @@ class Lifecycle:
 
     what: str
     detail: str
-    at: datetime | None = None
 
 
 Event: TypeAlias = (

@@ -30,7 +30,8 @@ class Settlement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A row of the view `cronledger.jobs`. `claimed_at` is the first claim; `id` the job's."""
+    """A row of the view `cronledger.jobs`. `claimed_at` is the first claim; `error` the last one's
+    message, kept for retrying and dead jobs."""
 
     id: int
     key: str
@@ -46,6 +47,7 @@ class Job:
     finished_at: datetime | None
     worker: str | None
     error_class: str | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

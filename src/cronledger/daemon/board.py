@@ -30,6 +30,7 @@ class Board:
     reconcile_interval: timedelta
     reloaded_at: datetime
     file_noted: bool = False
+    ticked: bool = False
     reload_successful: bool = True
     drift: tuple[DriftFacts, ...] = ()
     file_facts: FileFacts | None = None

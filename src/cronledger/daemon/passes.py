@@ -23,6 +23,7 @@ SWEEP = timedelta(minutes=5)
 # The longest wait; the database's clock may have been set meanwhile.
 WAIT_MAX = timedelta(seconds=60)
 RESCUE_LIMIT = 1000
+FIRST_TICK_WAIT = timedelta(milliseconds=200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Ticker:
             tick(chosen, self._ledger, self._zones, self._observe, Moment(now))
         if sweep:
             self._swept_at = now
+            self._board.ticked = True
         for schedule in chosen.values():
             self._next_due[schedule.id] = self._following(schedule, now)
         coming = [due for due in self._next_due.values() if due is not None]
@@ -96,6 +98,9 @@ class Reconciler:
 
     def once(self) -> timedelta:
         """One pass over every schedule that the ledger knows."""
+        if not self._board.ticked:
+            # Before the first sweep, what fell due while we were away looks missing and is not.
+            return FIRST_TICK_WAIT
         began = self._clock.monotonic()
         now = self._ledger.now()
         window = Window(now - self._lookback, now)

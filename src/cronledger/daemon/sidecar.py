@@ -59,13 +59,13 @@ class Sidecar:
         self._measurer.publish()
         for loop in self._loops:
             loop.start()
-        self._observe(Lifecycle("sidecar started", self._board.file.path, self._clock.now()))
+        self._observe(Lifecycle("sidecar_started", self._board.file.path))
 
     def stop(self) -> None:
         """End each loop after the pass under way. A pass that was cut off changed nothing."""
         ended = [loop.stop(STOP_PATIENCE) for loop in self._loops]
-        what = "sidecar stopped" if all(ended) else "sidecar stopped with a pass cut off"
-        self._observe(Lifecycle(what, self._board.file.path, self._clock.now()))
+        what = "sidecar_stopped" if all(ended) else "sidecar_stopped_in_a_pass"
+        self._observe(Lifecycle(what, self._board.file.path))
 
     def reload(self) -> None:
         """Load the file again; a broken one leaves the old one in force, and that is said."""

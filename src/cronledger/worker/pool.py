@@ -25,7 +25,7 @@ from cronledger.worker.mailbox import Mailbox
 RESCUE_LIMIT = 500
 PAUSE_MAX = timedelta(seconds=30)
 # Passes that may fail in a row before `run_until_idle` gives up; `run` never does.
-FAILURES_MAX = 5
+FAILURES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class Worker:
         self._running: dict[int, Attempt] = {}
         self._unsettled: list[Attempt] = []
         self._stops = 0
+        self._draining = False
         self._failures = 0
         self._paused_until = self._rescue_at = clock.monotonic()
         self._dry = False
@@ -98,6 +99,7 @@ class Worker:
         self._keeper.start()
         try:
             while not self._over(until_idle):
+                self._say_draining()
                 error = self._pass()
                 if error is not None and until_idle and self._failures >= FAILURES_MAX:
                     raise error
@@ -113,6 +115,12 @@ class Worker:
             now = self._clock.monotonic()
             return not self._running and all(now >= a.held_until for a in self._unsettled)
         return until_idle and self._dry and not self._running and not self._unsettled
+
+    def _say_draining(self) -> None:
+        if self._stops and not self._draining:
+            self._draining = True
+            detail = f"{self._settings.name}: {len(self._running)} attempts running"
+            self._observe(Lifecycle("worker_draining", detail))
 
     def _leave(self) -> None:
         for attempt in self._running.values():

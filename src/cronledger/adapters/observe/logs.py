@@ -104,8 +104,7 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Lifecycle) -
         case ReloadFailed():
             return "error", "reload_failed", {"path": event.path, "problems": list(event.problems)}
         case Lifecycle():
-            at = {"at": event.at.isoformat()} if event.at else {}
-            return "info", event.what, {"detail": event.detail, **at}
+            return "info", event.what, {"detail": event.detail}
     assert_never(event)
 
 

@@ -14,7 +14,6 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -33,15 +32,6 @@ class _Account:
     gid: int
     is_self: bool
 
-    def lend(self) -> Callable[[], None] | None:
-        """What the child does before it becomes the program; None where nothing is needed."""
-        return None if self.is_self else self._become
-
-    def _become(self) -> None:
-        os.setgroups([])
-        os.setgid(self.gid)
-        os.setuid(self.uid)
-
 
 class EmbeddedServer:
     """A running server over `folder`; `dsn()` connects to it. Stops with its last user."""
@@ -56,13 +46,14 @@ class EmbeddedServer:
         """Start the server unless it runs; returns its connection string."""
         _prepare(self._folder, self._account)
         self._binaries = _binaries(self._folder, self._account)
-        with (self._folder / "start.lock").open("ab") as lock:
+        with _lock_file(self._folder, "start.lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self._users = (self._folder / "users.lock").open("ab")
+            self._users = _lock_file(self._folder, "users.lock")
             fcntl.flock(self._users, fcntl.LOCK_SH)
             atexit.register(self.leave)
             if not (self._data / "PG_VERSION").exists():
                 self._initialise()
+            self._forget_stranger()
             if not self._runs():
                 self._launch()
         return self.dsn()
@@ -107,6 +98,21 @@ class EmbeddedServer:
             tail = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
             raise StoreError(" ".join([str(error), *tail])) from error
 
+    def _forget_stranger(self) -> None:
+        """Drop the pid file of a server that ended without warning, if its pid is another's now.
+
+        PostgreSQL asks only whether such a process lives, and would not start; after a reboot, or
+        in a container, some other process often has that number.
+        """
+        noted = self._data / "postmaster.pid"
+        try:
+            pid = int(noted.read_text().split()[0])
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+        except (OSError, ValueError, IndexError):
+            return  # no file, no process or no /proc: PostgreSQL finds its own way
+        if name != "postgres":
+            noted.unlink()
+
     def _runs(self) -> bool:
         return self._run("pg_ctl", "-D", str(self._data), "status", check=False) == 0
 
@@ -129,7 +135,9 @@ class EmbeddedServer:
             stderr=subprocess.DEVNULL if program == "pg_ctl" else subprocess.STDOUT,
             cwd="/",
             env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
-            preexec_fn=self._account.lend(),  # no threads exist yet here
+            user=None if self._account.is_self else self._account.uid,
+            group=None if self._account.is_self else self._account.gid,
+            extra_groups=None if self._account.is_self else [],
             start_new_session=True,
         )
         if check and done.returncode != 0:
@@ -166,6 +174,16 @@ def _account(folder: Path) -> _Account:
         "the embedded PostgreSQL does not run as root, and there is no user `postgres` or "
         "`nobody` to lend it to; run as an ordinary user"
     )
+
+
+def _lock_file(folder: Path, name: str) -> IO[bytes]:
+    try:
+        return (folder / name).open("ab")
+    except OSError as error:
+        raise RefusedError(
+            f"cannot use the data folder {folder} ({error.strerror}); it may be somebody else's: "
+            "set CRONLEDGER_STATE_DIR to one of your own"
+        ) from error
 
 
 def _prepare(folder: Path, account: _Account) -> None:

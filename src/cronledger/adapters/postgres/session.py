@@ -20,7 +20,9 @@ from cronledger.errors import RefusedError, StoreError
 
 CONNECT_TIMEOUT_SECONDS = 10
 _DIALECT = re.compile(r"^(postgres|postgresql)(\+\w+)?://")
-_REFUSED = "CL001"  # raised by our own SQL with a message for people
+# Whatever the role or the database prefers: instants come back in UTC, where arithmetic on them is
+# elapsed time, and in the form that the driver reads.
+_OUR_HABITS = "set timezone to 'UTC'; set datestyle to 'ISO'; set intervalstyle to 'postgres'"
 
 
 @cache
@@ -71,16 +73,22 @@ class Session:
                 autocommit=True,
                 row_factory=dict_row,
                 connect_timeout=CONNECT_TIMEOUT_SECONDS,
+                # A network that swallows packets is noticed within a minute, not after hours.
+                keepalives_idle=30,
+                keepalives_interval=10,
+                keepalives_count=3,
+                tcp_user_timeout=60_000,
                 application_name=self._application,
                 options=self._options or None,
             )
+            self._connection.execute(_OUR_HABITS)
         return self._connection
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
         try:
             yield
-        except psycopg.errors.UndefinedTable as error:
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
             raise RefusedError(
                 "the database has no ledger of this version; run `cronledger migrate` first"
             ) from error

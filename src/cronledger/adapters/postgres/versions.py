@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from cronledger.adapters.postgres.session import Session
@@ -25,14 +25,19 @@ class _Head:
     """The version in force of a schedule (hash and start None if it is ended)."""
 
     id: int
+    decided_to: datetime
     timing_hash: str | None
     effective_from: datetime | None
     highest: int
     ended_at: datetime | None
 
-    def earliest(self) -> datetime | None:
-        """No new version may start before this."""
-        return self.effective_from or self.ended_at
+    def earliest(self) -> datetime:
+        """No new version may start before this: a version was in force, or keys were decided on.
+
+        `decided_to` is the first whole second that is undecided, up to a second ahead of now.
+        """
+        decided = self.decided_to - timedelta(seconds=1)
+        return max(decided, self.effective_from or self.ended_at or decided)
 
 
 def note(
@@ -76,14 +81,13 @@ def _unchanged(heads: dict[str, _Head], hashes: dict[str, str]) -> bool:
 
 def _not_before(moment: datetime, heads: Sequence[_Head], at: datetime | None) -> datetime:
     """The moment of the change, never before a version that it follows."""
-    bounds = [bound for head in heads if (bound := head.earliest()) is not None]
-    latest = max(bounds, default=moment)
+    latest = max((head.earliest() for head in heads), default=moment)
     if moment >= latest:
         return moment
     if at is not None:
         raise RefusedError(
-            f"the file would open versions at {format_instant(at)}, but the ledger has versions "
-            f"from {format_instant(latest)}; the past is not rewritten: use a later --at"
+            f"the file would open versions at {format_instant(at)}, but the ledger has decided "
+            f"up to {format_instant(latest)}; the past is not rewritten: use a later --at"
         )
     return latest
 

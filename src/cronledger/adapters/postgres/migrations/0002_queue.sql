@@ -58,6 +58,7 @@ create table cronledger.deferred (
   max_attempts     smallint not null,
   kind             text not null,
   error_class      text,
+  error            text,
   check ((attempt = 0) = (error_class is null))
 );
 create index deferred_due on cronledger.deferred (queue_id, eligible_at);

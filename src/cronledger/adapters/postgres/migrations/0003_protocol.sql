@@ -141,11 +141,12 @@ begin
 end $$;
 
 -- Extend the leases that are still ours. A job missing from the answer has lost its lease.
+-- An extension never shortens a lease, also when the database's clock was set back.
 create function cronledger.extend(p_job_ids bigint[], p_tokens bigint[])
 returns table (job_id bigint, expires_at timestamptz)
 language sql as $$
   update cronledger.lease l
-     set expires_at = cronledger.now() + q.lease
+     set expires_at = greatest(l.expires_at, cronledger.now() + q.lease)
     from cronledger.queue q
    where l.job_id = any (p_job_ids) and l.token = any (p_tokens) and q.id = l.queue_id
   returning l.job_id, l.expires_at
@@ -210,12 +211,12 @@ begin
     decided := 'retrying';
     insert into cronledger.deferred
            (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
-            error_class)
+            error_class, error)
     values (p_lease.job_id,
             cronledger.now() + coalesce(p_retry_after,
               cronledger.backoff(p_lease.attempt, line.backoff_base, line.backoff_cap, random())),
             p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority, p_lease.attempt,
-            p_lease.max_attempts, p_lease.kind, p_error_class);
+            p_lease.max_attempts, p_lease.kind, p_error_class, left(p_error, 500));
   else
     decided := 'dead';
     insert into cronledger.outcome

@@ -15,13 +15,15 @@ select j.id, j.key, q.name as queue, j.kind,
          as claimed_at,
        o.finished_at,
        coalesce(o.worker, l.worker) as worker,
-       coalesce(o.error_class, d.error_class) as error_class
+       coalesce(o.error_class, d.error_class) as error_class,
+       coalesce(x.error, d.error) as error
   from cronledger.job j
   join cronledger.queue q on q.id = j.queue_id
   left join cronledger.outcome o on o.job_id = j.id
   left join cronledger.lease l on l.job_id = j.id
   left join cronledger.ready r on r.job_id = j.id
-  left join cronledger.deferred d on d.job_id = j.id;
+  left join cronledger.deferred d on d.job_id = j.id
+  left join cronledger.dead x on x.job_id = j.id;
 
 create view cronledger.occurrences as
 select s.name || ':' || to_char(o.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')

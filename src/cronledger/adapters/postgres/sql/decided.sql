@@ -5,5 +5,5 @@ with moved as (
     from unnest(%(ids)s::int[]) as u(id)
    where s.id = u.id and s.decided_to < %(decided_to)s)
 insert into cronledger.stat_delta (metric, labels, n)
-select 'cronledger_occurrences_expected_total', array['default'], %(came_due)s
+select 'cronledger_occurrences_expected_total', array['default'], %(came_due)s::bigint
  where %(came_due)s > 0

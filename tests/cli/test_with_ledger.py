@@ -1,0 +1,249 @@
+"""The main job on the command line: tick, reconcile, backfill, and looking at single keys."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from commands import Answer, Cli, process
+from cronledger.adapters.postgres.session import Session
+from cronledger.adapters.zones import PinnedZones
+from ledgers import World, file_text, minutes
+
+ALL = "catchup: {policy: all, window: P400D, max: 100000}"
+WINDOW = ("--from", "2026-03-01", "--to", "2026-03-02")
+LOADED, TICKED = "2026-03-01T00:00:00Z", "2026-03-01T23:59:59Z"
+
+
+class Place:
+    """A file, a database, and the commands over them."""
+
+    def __init__(self, cli: Cli, world: World, database: str, file: Path) -> None:
+        self.cli, self.world, self.database, self.file = cli, world, database, file
+
+    def __call__(self, command: str, *arguments: str, database: bool = True) -> Answer:
+        chosen = ("--database", self.database) if database else ()
+        return self.cli(command, self.file, *chosen, *arguments)
+
+
+@pytest.fixture
+def place(
+    cli: Cli,
+    database: str,
+    session_for: Callable[..., Session],
+    zones: PinnedZones,
+    tmp_path: Path,
+) -> Place:
+    """Two schedules, ticked over a day of March 2026."""
+    file = tmp_path / "schedules.yaml"
+    file.write_text(file_text(f"h: cron: '0 * * * *', {ALL}", f"q: cron: '*/15 * * * *', {ALL}"))
+    made = Place(cli, World(session_for(database), zones), database, file)
+    for moment in (LOADED, TICKED):
+        assert made("tick", "--at", moment).code == 0
+    return made
+
+
+def test_seven_lost_keys_are_named_filled_and_gone(place: Place) -> None:
+    lost = sorted(Random(7).sample(place.world.recorded(), 7))
+    place.world.lose(*lost)
+    gone = process("reconcile", place.file, "--database", place.database, *WINDOW, "-o", "json")
+    assert gone.code == 1, gone.err
+    missing = [row for row in gone.json["occurrences"] if row["class"] == "missing"]
+    assert sorted(row["key"] for row in missing) == lost
+    assert gone.json["summary"]["missing"] == 7
+    filled = process("backfill", place.file, *WINDOW, "--apply", "--reason", "lost in a restore",
+                     "-o", "json", CRONLEDGER_DATABASE_URL=place.database)  # fmt: skip
+    assert filled.code == 0, filled.err
+    assert sorted(row["key"] for row in filled.json["occurrences"]) == lost
+    after = process("reconcile", place.file, *WINDOW, "-o", "json", DATABASE_URL=place.database)
+    assert after.code == 0, after.err
+    assert after.json["summary"]["missing"] == 0
+    assert len(place.world.recorded()) == 24 + 96
+
+
+def test_tick_says_what_it_did(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    told = place("tick", "--at", TICKED, "-o", "json")
+    assert told.json == {
+        "schema_version": 1,
+        "left_out": [],
+        "occurrences": [
+            {
+                "key": "h:2026-03-01T05:00:00Z",
+                "schedule": "h",
+                "logical_time": "2026-03-01T05:00:00Z",
+            }
+        ],
+    }
+    again = place("tick", "--at", TICKED)
+    assert (again.code, again.out, again.err) == (0, "enqueued 0 occurrences\n", "")
+
+
+def test_tick_names_what_it_left_out(place: Place) -> None:
+    place.file.write_text(file_text("h: cron: '0 * * * *'"))
+    told = place("tick", "--at", "2026-03-02T12:30:00Z")
+    assert told.out.splitlines() == [
+        "enqueued 1 occurrence",
+        "  h: 1, 2026-03-02T12:00:00Z to 2026-03-02T12:00:00Z",
+        "  h: left out 12 (coalesced), 2026-03-02T00:00:00Z to 2026-03-02T11:00:00Z",
+    ]
+    assert told.err == "ended q\n"
+
+
+def test_a_future_or_overtaken_moment_is_refused(place: Place) -> None:
+    future = place("tick", "--at", "2999-01-01T00:00:00Z")
+    assert future.code == 4
+    assert "--allow-future" in future.err
+    place.file.write_text(file_text("h: cron: '5 * * * *'"))
+    early = place("tick", "--at", "2026-02-01")
+    assert early.code == 4
+    assert "later --at" in early.err
+
+
+def test_an_allowed_future_moment_enqueues_ahead(place: Place) -> None:
+    place.file.write_text(file_text("y: cron: '0 0 1 1 *'"))
+    assert place("tick").code == 0
+    told = place("tick", "--at", "2100-01-01", "--allow-future", "-o", "json")
+    assert told.code == 0
+    assert told.json["occurrences"][-1]["key"] == "y:2100-01-01T00:00:00Z"
+    rows = place.world.sql("select state from cronledger.jobs where key = 'y:2100-01-01T00:00:00Z'")
+    assert [row["state"] for row in rows] == ["scheduled"]
+
+
+@pytest.mark.parametrize("option", ["--at", "--every"])
+def test_tick_names_an_option_it_cannot_read(place: Place, option: str) -> None:
+    answer = place("tick", option, "sometimes")
+    assert answer.code == 2
+    assert option in answer.err
+
+
+@pytest.mark.parametrize("since", ["1x", "-1d", "99999999d", "99999999999999999d", ""])
+def test_reconcile_names_a_span_it_cannot_use(place: Place, since: str) -> None:
+    answer = place("reconcile", "--since", since)
+    assert answer.code == 2
+    assert "--since" in answer.err
+
+
+def test_from_and_since_exclude_each_other(place: Place) -> None:
+    assert place("reconcile", "--since", "1d", "--from", "2026-03-01").code == 2
+
+
+def test_reconcile_fails_on_the_classes_that_are_named(place: Place) -> None:
+    place.world.sql("delete from cronledger.job where key = 'h:2026-03-01T05:00:00Z'")
+    assert place("reconcile", *WINDOW).code == 0
+    assert place("reconcile", *WINDOW, "--fail-on", "missing,orphaned").code == 1
+    wrong = place("reconcile", *WINDOW, "--fail-on", "mising")
+    assert wrong.code == 2
+    assert "missing" in wrong.err
+
+
+def test_reconcile_shows_only_what_is_asked_for(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    only = place("reconcile", "h", *WINDOW, "--only", "missing", "-o", "jsonl")
+    assert [line["key"] for line in only.lines] == ["h:2026-03-01T05:00:00Z"]
+    assert only.code == 1
+    other = place("reconcile", "q", *WINDOW, "--only", "missing", "-o", "json")
+    assert (other.code, other.json["occurrences"]) == (0, [])
+
+
+def test_reconcile_for_people_says_how_to_fill_the_gap(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    told = place("reconcile", *WINDOW, "--only", "missing")
+    head, row, summary = told.out.splitlines()
+    assert head.split()[:2] == ["KEY", "CLASS"]
+    assert row.split()[:2] == ["h:2026-03-01T05:00:00Z", "missing"]
+    assert "2 schedules, 120 expected, 119 recorded" in summary
+    assert f"cronledger backfill {place.file} --from 2026-03-01T00:00:00Z" in told.err
+
+
+def test_a_dry_run_shows_the_keys_and_writes_nothing(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    told = place("backfill", *WINDOW, "-o", "json")
+    assert told.code == 0
+    assert [(row["key"], row["applied"]) for row in told.json["occurrences"]] == [
+        ("h:2026-03-01T05:00:00Z", False)
+    ]
+    assert "h:2026-03-01T05:00:00Z" not in place.world.recorded()
+    assert "--apply" in place("backfill", *WINDOW).out
+
+
+@pytest.mark.parametrize("reason", [(), ("--reason", "why"), ("--reason", "          ")])
+def test_backfill_wants_a_reason_that_helps(place: Place, reason: tuple[str, ...]) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    answer = place("backfill", *WINDOW, "--apply", *reason)
+    assert answer.code == 2
+    assert "--reason" in answer.err
+    assert "h:2026-03-01T05:00:00Z" not in place.world.recorded()
+
+
+def test_backfill_notes_who_did_it(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z", "h:2026-03-01T06:00:00Z")
+    for arguments in (("--limit", "1"), ("--actor", "mira")):
+        assert place(
+            "backfill", "h", *WINDOW, "--apply", "--reason", "INC-204 restore", *arguments
+        ).code == 0  # fmt: skip
+    rows = place.world.sql("select actor, detail from cronledger.audit order by id")
+    assert [(row["actor"], row["detail"]["keys"]) for row in rows] == [
+        (getpass.getuser(), ["h:2026-03-01T05:00:00Z"]),
+        ("mira", ["h:2026-03-01T06:00:00Z"]),
+    ]
+
+
+def test_backfill_takes_omitted_keys_only_when_told(place: Place) -> None:
+    place.file.write_text(file_text("h: cron: '0 * * * *', catchup: {policy: none}"))
+    place("tick", "--at", "2026-03-02T04:30:00Z")
+    window = ("--from", "2026-03-02", "--to", "2026-03-02T04:30")
+    assert place("backfill", *window, "-o", "json").json["occurrences"] == []
+    told = place("backfill", *window, "--include", "omitted", "-o", "jsonl")
+    assert [line["key"] for line in told.lines] == minutes("h", "2026-03-02", 5, 3600)
+    wrong = place("backfill", *window, "--include", "suppressed")
+    assert wrong.code == 2
+    assert "omitted" in wrong.err
+
+
+def test_explain_tells_the_four_stages_of_a_key(place: Place) -> None:
+    key, other = "h:2026-03-01T05:00:00Z", "h:2026-03-01T05:00:01Z"
+    told = place.cli("explain", key, "--database", place.database)
+    assert told.code == 0
+    assert told.out.splitlines()[0].startswith(f"{key}: late, due ")
+    for stage in ("recorded", "enqueued", "claimed", "effect committed"):
+        assert stage in told.out
+    row = place.cli("explain", key, "--database", place.database, "-o", "json").json
+    assert row["occurrences"][0]["class"] == "late"
+    place.world.lose(key)
+    assert "missing" in place.cli("explain", key, "--database", place.database).out
+    assert place.cli("explain", other, "--database", place.database).code == 2
+    assert place.cli("explain", "h:today", "--database", place.database).code == 2
+
+
+def test_jobs_are_listed_and_shown_by_id_or_key(place: Place) -> None:
+    base = ("--database", place.database)
+    listed = place.cli("jobs", "list", *base, "--limit", "3", "-o", "json").json
+    assert listed["schema_version"] == 1
+    assert len(listed["jobs"]) == 3
+    job = listed["jobs"][0]
+    for which in (str(job["id"]), job["key"]):
+        assert place.cli("jobs", "show", which, *base, "-o", "json").json["jobs"] == [job]
+    assert place.cli("jobs", "list", *base, "--state", "dead").out == ""
+    assert place.cli("jobs", "list", *base, "--state", "asleep").code == 2
+    for nothing in ("999999999", "99999999999999999999999", "h:2026-03-01T05:00:01Z", "x"):
+        assert place.cli("jobs", "show", nothing, *base).code == 2
+
+
+def test_the_option_stands_above_the_environment(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = "postgresql://127.0.0.1:1/nowhere"
+    monkeypatch.setenv("DATABASE_URL", nowhere)
+    assert place("reconcile", *WINDOW, database=False).code == 3
+    assert place("reconcile", *WINDOW).code == 0
+    assert place.cli("--database", place.database, "reconcile", place.file, *WINDOW).code == 0
+    monkeypatch.setenv("CRONLEDGER_DATABASE_URL", place.database)
+    assert place("reconcile", *WINDOW, database=False).code == 0
+    monkeypatch.setenv("CRONLEDGER_DATABASE_URL", nowhere)
+    monkeypatch.setenv("DATABASE_URL", place.database)
+    assert place("reconcile", *WINDOW, database=False).code == 3

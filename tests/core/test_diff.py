@@ -1,0 +1,98 @@
+"""The class of every key, and that set difference finds exactly what differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cronledger.core.diff import (
+    OccurrenceClass,
+    Stages,
+    classify_absent,
+    classify_recorded,
+    difference,
+    reasons_of,
+)
+from cronledger.core.instants import to_epoch
+from cronledger.core.plan import LeftOut, Reason
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOON_EPOCH = to_epoch(NOON)
+GRACE = timedelta(minutes=5)
+DONE = Stages(NOON, NOON, NOON, NOON, 1, "completed", "tick")
+
+
+@pytest.mark.parametrize(
+    ("stages", "expected", "found"),
+    [
+        (DONE, True, OccurrenceClass.COMPLETED),
+        (replace(DONE, state="leased"), True, OccurrenceClass.RUNNING),
+        (replace(DONE, state="retrying"), True, OccurrenceClass.RUNNING),
+        (replace(DONE, state="dead"), True, OccurrenceClass.DEAD),
+        (replace(DONE, state="cancelled"), True, OccurrenceClass.CANCELLED),
+        (replace(DONE, state=None), True, OccurrenceClass.ORPHANED),
+        (replace(DONE, recorded_at=NOON + GRACE), True, OccurrenceClass.COMPLETED),
+        (
+            replace(DONE, recorded_at=NOON + GRACE + timedelta(milliseconds=1)),
+            True,
+            OccurrenceClass.LATE,
+        ),
+        (replace(DONE, recorded_at=NOON + timedelta(days=1), state="dead"), True,
+         OccurrenceClass.DEAD),
+        (DONE, False, OccurrenceClass.UNEXPECTED),
+        (replace(DONE, state=None), False, OccurrenceClass.UNEXPECTED),
+    ],
+)  # fmt: skip
+def test_a_recorded_key_has_the_worst_class_that_is_true_of_it(
+    stages: Stages, expected: bool, found: OccurrenceClass
+) -> None:
+    finding = classify_recorded(NOON_EPOCH, stages, expected, GRACE, NOON + timedelta(hours=1))
+    assert finding.occurrence_class is found
+    assert finding.age == timedelta(hours=1)
+    assert finding.stages == stages
+
+
+@pytest.mark.parametrize(
+    ("age", "found"),
+    [(timedelta(0), []), (GRACE, []), (GRACE + timedelta(milliseconds=1), ["missing"])],
+)
+def test_a_key_within_its_grace_is_not_missing_yet(age: timedelta, found: list[str]) -> None:
+    assert [f.occurrence_class for f in classify_absent([NOON_EPOCH], {}, GRACE, NOON + age)] == (
+        found
+    )
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_a_key_left_out_is_never_missing(reason: Reason) -> None:
+    late = NOON + timedelta(days=1)
+    (finding,) = classify_absent([NOON_EPOCH], {NOON_EPOCH: reason}, GRACE, late)
+    suppressed = reason in {"paused", "skipped"}
+    assert finding.occurrence_class == ("suppressed" if suppressed else "omitted")
+    assert finding.reason is reason
+
+
+EPOCHS = st.sets(st.integers(0, 40)).map(sorted)
+
+
+@given(EPOCHS, EPOCHS)
+def test_difference_is_that_of_sets(expected: list[int], recorded: list[int]) -> None:
+    absent, unexpected = difference(expected, recorded)
+    assert absent == sorted(set(expected) - set(recorded))
+    assert unexpected == sorted(set(recorded) - set(expected))
+
+
+@given(EPOCHS, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20), st.sampled_from(Reason))))
+def test_a_reason_is_that_of_the_first_range_around_a_key(
+    epochs: list[int], spans: list[tuple[int, int, Reason]]
+) -> None:
+    ranges = [LeftOut(start, start + length, reason, 1) for start, length, reason in spans]
+    wanted = {}
+    for epoch in epochs:
+        around = [r for start, length, r in spans if start <= epoch < start + length]
+        if around:
+            wanted[epoch] = around[0]
+    assert reasons_of(epochs, ranges) == wanted
