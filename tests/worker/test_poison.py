@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from datetime import timedelta
 
 from crew import Crew
-
 from cronledger.errors import StoreError
 from cronledger.worker import JobContext, Retry
 from workbench import Workbench

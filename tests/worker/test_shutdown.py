@@ -7,7 +7,6 @@ import threading
 from datetime import timedelta
 
 from crew import PATIENCE, Crew
-
 from cronledger.core.events import Attempted, Lifecycle
 from cronledger.core.lifecycle import Settlement
 from cronledger.errors import StoreError
