@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cronledger.ports import Clock, Observe, Zones
 
@@ -61,6 +61,18 @@ def sample_file() -> str:
     from cronledger.adapters.config.load import sample
 
     return sample()
+
+
+def import_file(origin: str, path: str, timezone: str | None) -> tuple[str, dict[str, Any]]:
+    """The schedule file made from a source of that origin, and the report. Raises ConfigError.
+
+    `-` as the path is standard input.
+    """
+    from cronledger.adapters.imports import convert, files, report
+
+    asked = convert.Asked(convert.origin(origin), path, timezone, files.beside(path))
+    made = convert.convert(files.read_source(path), asked, zones())
+    return made.text, report.report(made)
 
 
 def event_log() -> Observe:

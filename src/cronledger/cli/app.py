@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from cronledger.cli import demo, explain, ledger, queue, render, reports, schedules, service
+from cronledger.cli import (
+    demo,
+    explain,
+    imports,
+    ledger,
+    queue,
+    render,
+    reports,
+    schedules,
+    service,
+)
 from cronledger.cli.options import Context
 from cronledger.errors import CronledgerError
 
@@ -42,6 +52,7 @@ def build() -> typer.Typer:
     app.command("next")(schedules.next_)
     app.command()(schedules.expand)
     app.command()(explain.explain)
+    app.command("import")(imports.import_)
     app.command()(ledger.migrate)
     app.command()(service.run)
     app.command()(ledger.tick)
