@@ -222,3 +222,31 @@ def _settle(
     for epoch, count in moved.items():
         landed.setdefault(epoch, Landing()).collapsed += count
     return landed
+
+
+def settle_walls(walls: list[int], policies: Policies, zone: ZoneInfo) -> list[int]:
+    """Where wall times land, each asked of zoneinfo by itself: ascending and unique."""
+    found: set[int] = set()
+    for wall in walls:
+        naive = EPOCH.replace(tzinfo=None) + timedelta(seconds=wall)
+        offsets = []
+        for fold in (0, 1):
+            offset = naive.replace(tzinfo=zone, fold=fold).utcoffset()
+            assert offset is not None
+            offsets.append(round(offset.total_seconds()))
+        epochs = [wall - offset for offset in offsets]
+        shown = sorted({epoch for epoch in epochs if epoch + offset_at(zone, epoch) == wall})
+        if shown:
+            chosen = {"first": shown[:1], "second": shown[-1:], "both": shown}
+            found.update(chosen[policies.fold])
+        elif policies.gap == "shift":
+            found.add(wall - offsets[0])
+        elif policies.gap == "next":
+            low, high = wall - offsets[1], wall - offsets[0]
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (
+                    (middle, high) if offset_at(zone, middle) == offsets[0] else (low, middle)
+                )
+            found.add(high)
+    return sorted(found)

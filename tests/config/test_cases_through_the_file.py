@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,54 +13,117 @@ import yaml
 
 from cronledger.adapters.config.load import parse
 from cronledger.adapters.zones import PinnedZones
-from cronledger.core.expand import expand
+from cronledger.core.expand import expand, instants
 from cronledger.core.instants import Window, format_instant
+from cronledger.core.spec import from_spec, to_spec
 from cronledger.errors import ConfigError
 
 CASES_FILE = Path(__file__).parent.parent / "cases" / "schedules.yaml"
+KINDS = {"cron": 80, "interval": 8, "rrule": 11, "calendar": 1}
 CASES = [
     case
     for case in yaml.safe_load(CASES_FILE.read_text(encoding="utf-8"))["cases"]
-    if case["kind"] == "cron"
+    if case["kind"] in KINDS
 ]
+REFUSED = [case for case in CASES if case.get("check") == "refused"]
 ZONES = PinnedZones()
 
+# Alternatives of other kinds than cron (test_expand_cases has those) that change a key of the file.
+REWRITTEN: dict[tuple[str, str], dict[str, Any]] = {
+    ("I01", "mode=elapsed (Temporal IntervalSpec 24h phase 8h, epoch aligned)"): {
+        "every": "PT24H",
+        "start": "1970-01-01T08:00:00Z",
+    },
+    ("I04", "PT264H elapsed (the bug, local date slips to Nov 3)"): {"every": "PT264H"},
+    ("R01", "WKST=SU"): {"rrule": "FREQ=WEEKLY;INTERVAL=2;BYDAY=TU;COUNT=2;WKST=SU"},
+    ("R14", "BYMONTHDAY=31 (skips short months)"): {"rrule": "FREQ=MONTHLY;BYMONTHDAY=31"},
+    ("R16", "LW without holidays"): {"calendar": {"weekend": ["SAT", "SUN"]}},
+}
+# Alternatives that no setting of ours yields, and why.
+NOT_OURS = {
+    ("R10", "gap=skip and not counted (3.3.10 first paragraph)"): "COUNT counts nominal times here",
+}
 
-def _file(case: dict[str, Any]) -> bytes:
-    return yaml.safe_dump({"version": 1, "schedules": {"it": case["schedule"]}}).encode()
+
+@dataclass(frozen=True)
+class Expected:
+    """A case or one of its alternatives: the keys of a schedule, and what it owes in a window."""
+
+    name: str
+    schedule: dict[str, Any]
+    window: dict[str, str]
+    answer: dict[str, Any]
 
 
-def _window(case: dict[str, Any]) -> Window:
-    return Window(*(datetime.fromisoformat(case["window"][end]) for end in ("start", "end")))
+def owed() -> list[Expected]:
+    found = []
+    for case in CASES:
+        if "check" not in case:
+            found.append(Expected(case["id"], case["schedule"], case["window"], case))
+        if case["kind"] != "cron":
+            found += alternatives(case)
+    return found
 
 
-def test_the_case_file_is_whole() -> None:
-    assert len(CASES) == 80
-    assert sum("check" in case for case in CASES) == 2
+def alternatives(case: dict[str, Any]) -> list[Expected]:
+    found = []
+    for alternative in case.get("alternatives", []):
+        key = (case["id"], alternative["when"])
+        if key in NOT_OURS:
+            continue
+        changed = case["schedule"] | (REWRITTEN.get(key) or setting(alternative["when"], case))
+        found.append(Expected(" ".join(key), changed, case["window"], alternative))
+    return found
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "check" not in case], ids=lambda case: case["id"]
-)
-def test_a_schedule_of_the_file_yields_the_right_instants(case: dict[str, Any]) -> None:
-    timing = parse(_file(case), "case.yaml", ZONES).schedules["it"].timing
-    found = [
-        format_instant(occurrence.logical_time)
-        for occurrence in expand(timing, ZONES.load(timing.timezone), _window(case))
-    ]
-    if "expected_utc" in case:
-        assert found == case["expected_utc"]
+def setting(when: str, case: dict[str, Any]) -> dict[str, Any]:
+    """What an alternative sets that names one setting of ours."""
+    match = re.match(r"(gap|month_end)=(\w+)", when)
+    assert match is not None, f"{case['id']}: nothing understood of {when!r}"
+    name, value = match.groups()
+    return (
+        {name: value} if name == "month_end" else {"dst": case["schedule"]["dst"] | {name: value}}
+    )
+
+
+def _file(schedule: dict[str, Any]) -> bytes:
+    return yaml.safe_dump({"version": 1, "schedules": {"it": schedule}}).encode()
+
+
+OWED = owed()
+
+
+def test_the_case_file_is_whole_and_no_alternative_vanishes() -> None:
+    kinds = [case["kind"] for case in CASES]
+    assert {kind: kinds.count(kind) for kind in KINDS} == KINDS
+    assert len(REFUSED) == 2
+    others = [case for case in CASES if case["kind"] != "cron"]
+    every = {(c["id"], a["when"]) for c in others for a in c.get("alternatives", [])}
+    assert set(REWRITTEN) | set(NOT_OURS) <= every
+    assert len(OWED) == len(CASES) - len(REFUSED) + len(every) - len(NOT_OURS)
+
+
+@pytest.mark.parametrize("expected", OWED, ids=lambda expected: expected.name)
+def test_a_schedule_of_the_file_yields_the_right_instants(expected: Expected) -> None:
+    timing = parse(_file(expected.schedule), "case.yaml", ZONES).schedules["it"].timing
+    window = Window(*(datetime.fromisoformat(expected.window[end]) for end in ("start", "end")))
+    zone = ZONES.load(timing.timezone)
+    occurrences = expand(timing, zone, window)
+    found = [format_instant(occurrence.logical_time) for occurrence in occurrences]
+    if "expected_utc" in expected.answer:
+        assert found == expected.answer["expected_utc"]
     else:
         edges = (len(found), found[0], found[-1])
-        assert edges == (case["expected_count"], case["first_utc"], case["last_utc"])
+        answer = expected.answer
+        assert edges == (answer["expected_count"], answer["first_utc"], answer["last_utc"])
+    assert instants(timing, zone, window) == [occurrence.instant for occurrence in occurrences]
+    assert from_spec(to_spec(timing)) == timing
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "check" in case], ids=lambda case: case["id"]
-)
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["id"])
 def test_a_schedule_that_must_be_refused_is_with_a_way_out(case: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as refused:
-        parse(_file(case), "case.yaml", ZONES)
+        parse(_file(case["schedule"]), "case.yaml", ZONES)
     (problem,) = refused.value.problems
     assert (problem.subject, problem.line >= 1, problem.column >= 1) == ("it", True, True)
     assert ";" in problem.message

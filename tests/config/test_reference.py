@@ -12,14 +12,18 @@ from schedule_files import read
 
 from cronledger.adapters.config.models import (
     BackoffModel,
+    CalendarModel,
     CatchupModel,
     CronModel,
     DstModel,
+    ExceptModel,
     FileModel,
+    HolidaysModel,
     JobModel,
     PauseModel,
     QueueModel,
     ScheduleModel,
+    TriggerModel,
 )
 from cronledger.adapters.config.words import LATER, keys_of
 from cronledger.core.instants import format_duration
@@ -30,6 +34,10 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ROWS = re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.MULTILINE)
 MODELS = (
     FileModel,
+    CalendarModel,
+    HolidaysModel,
+    TriggerModel,
+    ExceptModel,
     ScheduleModel,
     CronModel,
     DstModel,
@@ -41,7 +49,7 @@ MODELS = (
 )
 # What a default of the core is called on the page where the two differ.
 SPELLED = {"backoff_base": "base", "backoff_cap": "cap", "maximum": "max"}
-OWN_TABLE = {"trigger", "catchup", "dst", "payload", "pauses", "skip"}
+OWN_TABLE = {"exclusions", "trigger", "catchup", "dst", "payload", "pauses", "skip"}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model.__name__))

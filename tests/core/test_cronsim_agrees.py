@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import oracle
-from cronledger.core.cron import parse
+from cronledger.core.cron import Cron, parse
 from cronledger.core.expand import never_fires, next_after
 from cronledger.core.instants import from_epoch, to_epoch
 from cronledger.core.schedule import DST_PRESETS, Timing
@@ -44,6 +44,7 @@ def keeps_to_the_clock(timing: Timing, start: datetime, end: datetime) -> bool:
     """Whether cronsim walks this right. It steps from whole hour to whole hour and from midnight to
     midnight in wall time, also where a change moves the clock by half an hour or over a midnight.
     """
+    assert isinstance(timing.trigger, Cron)
     if not (timing.trigger.minute_starred or timing.trigger.hour_starred):
         return True
     zone = ZONES.load(timing.timezone)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NEXT_SHOWN = 3
 EFFECTS_SHOWN = 20
 TWO_YEARS = timedelta(days=731)
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 
 def explain(
@@ -91,14 +92,25 @@ def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output:
     render.say(f"{name}: {timing.trigger.text} in {timing.timezone}")
     for field, values in _fields(timing):
         render.say(f"  {field:<14} {values}")
-    dst = timing.dst
-    render.say(
-        f"  clock changes  a skipped time: {dst.gap}; a repeated time: {dst.fold}; "
-        f"every real slot for wildcards: {dst.wildcard}"
-    )
+    for field, values in _limits(timing):
+        render.say(f"  {field:<14} {values}")
+    render.say(f"  clock changes  {_clock_changes(timing)}")
     for occurrence in following:
         render.say(f"  next           {_both_clocks(occurrence)}")
     _say_effects(effects)
+
+
+def _clock_changes(timing: Timing) -> str:
+    from cronledger.core.every import Elapsed
+    from cronledger.core.triggers import At, singles
+
+    if all(isinstance(single, Elapsed | At) for single in singles(timing.trigger)):
+        return "do not touch it: it names instants"
+    dst = timing.dst
+    return (
+        f"a skipped time: {dst.gap}; a repeated time: {dst.fold}; "
+        f"every real slot for wildcards: {dst.wildcard}"
+    )
 
 
 def _say_effects(effects: Sequence[Occurrence]) -> None:
@@ -116,14 +128,46 @@ def _both_clocks(occurrence: Occurrence) -> str:
 
 
 def _fields(timing: Timing) -> list[tuple[str, str]]:
-    """The expression's fields as written, by name."""
-    words = timing.trigger.text.split()
+    """A cron's fields as written, by name, with H resolved; the parts of a union by number."""
+    from cronledger.core.cron import Cron
+    from cronledger.core.triggers import Union
+
+    trigger = timing.trigger
+    if isinstance(trigger, Union):
+        return [(f"trigger {n}", single.text) for n, single in enumerate(trigger.triggers, 1)]
+    if not isinstance(trigger, Cron):
+        return []
+    words = trigger.text.split()
     names = {
         5: ("minute", "hour", "day of month", "month", "day of week"),
         6: ("field 1", "field 2", "field 3", "field 4", "field 5", "field 6"),
         7: ("second", "minute", "hour", "day of month", "month", "day of week", "year"),
     }.get(len(words), ("macro",) * len(words))
     return [(name, word) for name, word in zip(names, words, strict=True) if word != "*"]
+
+
+def _limits(timing: Timing) -> list[tuple[str, str]]:
+    """What the calendar and the exclusions do."""
+    from cronledger.core.rrule import Rrule
+    from cronledger.core.triggers import singles
+
+    said = []
+    rules = [single for single in singles(timing.trigger) if isinstance(single, Rrule)]
+    for name, dates in (
+        ("exdate", sum(len(rule.exdate) for rule in rules)),
+        ("rdate", sum(len(rule.rdate) for rule in rules)),
+    ):
+        if dates:
+            said.append((name, f"{dates} time{'s' if dates > 1 else ''}"))
+    if timing.calendar is not None:
+        weekend = ", ".join(_WEEKDAYS[number] for number in timing.calendar.weekend) or "no weekend"
+        dates = len(timing.calendar.exclude)
+        said.append(("calendar", f"not on {weekend}, nor on {dates} dates; roll: {timing.roll}"))
+    out = timing.exclusions
+    said += [("except", f"{len(out.dates)} dates")] if out.dates else []
+    said += [("except", f"{len(out.spans)} spans of time")] if out.spans else []
+    said += [("except", rule.text) for rule in out.rules]
+    return said
 
 
 def _policies(schedule: Schedule) -> str:

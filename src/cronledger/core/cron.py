@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cronledger.core import cron_field
-from cronledger.core.cron_field import CronError, Field, Kind, read_field
+from cronledger.core.cron_field import CronError, Field, Kind
+from cronledger.core.cron_text import TEXT_MAX, Layout, place_of, read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Cron", "CronError", "Layout", "ever_matches", "matching_days", "parse"]
+__all__ = ["TEXT_MAX", "Cron", "CronError", "Layout", "ever_matches", "matching_days", "parse"]
 
-TEXT_MAX = 500
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 # A common and a leap year for each weekday that can begin them: every calendar there is.
 _CALENDARS = range(2000, 2028)
-
-
-class Layout(StrEnum):
-    """Which fields a cron text has, spelled as the schedule file spells it."""
-
-    FIVE = "5"
-    SECONDS = "6s"  # seconds first
-    YEAR = "6y"  # year last
-    SEVEN = "7"  # seconds first, year last
-
-
-_DAY_KINDS = (cron_field.DAY, cron_field.MONTH, cron_field.WEEKDAY)
-_FIVE = (cron_field.MINUTE, cron_field.HOUR, *_DAY_KINDS)
-_KINDS: Final[Mapping[Layout, tuple[Kind, ...]]] = {
-    Layout.FIVE: _FIVE,
-    Layout.SECONDS: (cron_field.SECOND, *_FIVE),
-    Layout.YEAR: (*_FIVE, cron_field.YEAR),
-    Layout.SEVEN: (cron_field.SECOND, *_FIVE, cron_field.YEAR),
-}
-_MACROS: Final[Mapping[str, str]] = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,63 +78,20 @@ class Cron:
 _NAMES: Final = tuple(found.name for found in fields(Cron))
 
 
-def parse(text: str, layout: Layout = Layout.FIVE) -> Cron:
-    """The Cron that `text` spells. Raises CronError, also for one that no day can match."""
+def parse(text: str, layout: Layout = Layout.FIVE, seed: str = "") -> Cron:
+    """The Cron that `text` spells. Raises CronError, also for one that no day can match.
+
+    `seed` is the id of the schedule, from which `H` chooses; without one `H` is refused.
+    """
     if len(text) > TEXT_MAX:
         raise CronError(f"longer than {TEXT_MAX} characters; use several schedules", TEXT_MAX)
-    read = dict(zip(_KINDS[layout], _read_fields(text, layout), strict=True))
-    cron = _assemble(text, layout, read)
+    shown, read = read_fields(text, layout, seed)
+    cron = _assemble(shown, layout, read)
     # The union is the widest rule: what it never matches, no day rule does.
     if not ever_matches(cron, unites=not (cron.day_bare or cron.weekday_bare)):
-        day = [word.start() for word in re.finditer(r"\S+", text)][
-            _KINDS[layout].index(cron_field.DAY)
-        ]
+        day = place_of(cron_field.DAY, text, layout)
         raise CronError("no such day exists, so it never fires; change the day or the month", day)
     return cron
-
-
-def _read_fields(text: str, layout: Layout) -> list[Field]:
-    words = [(word[0], word.start()) for word in re.finditer(r"\S+", text)]
-    if words and words[0][0].startswith("@"):
-        expanded = _expand_macro(*words[0], len(words), layout)
-        words = [(word, 0) for word in expanded.split()]
-    kinds = _KINDS[layout]
-    if len(words) != len(kinds):
-        raise _miscounted(text, words, kinds)
-    return [read_field(kind, *word) for kind, word in zip(kinds, words, strict=True)]
-
-
-def _expand_macro(word: str, column: int, words: int, layout: Layout) -> str:
-    name = word.lower()
-    if name == "@reboot":
-        hint = "start the work from the service itself, or write a time"
-        raise CronError(f"@reboot names no time, so nothing can be owed at it; {hint}", column)
-    if name == "@every":
-        hint = "write a cron such as */5 * * * * (intervals, every:, are not available yet)"
-        raise CronError(f"@every is an interval, not a cron; {hint}", column)
-    if name not in _MACROS:
-        raise CronError(f"unknown {word[:20]!r}; write one of {', '.join(_MACROS)}", column)
-    if words > 1:
-        raise CronError(f"{name} stands alone; remove what follows it", column)
-    if layout is not Layout.FIVE:
-        hint = f"remove fields: {layout.value}, or write the fields"
-        raise CronError(f"{name} stands for five fields; {hint}", column)
-    return _MACROS[name]
-
-
-def _miscounted(text: str, words: list[tuple[str, int]], kinds: tuple[Kind, ...]) -> CronError:
-    order = " ".join(kind.name for kind in kinds)
-    column = words[len(kinds)][1] if len(words) > len(kinds) else len(text.rstrip())
-    if words and re.match(r"(CRON_)?TZ=", words[0][0]):
-        return CronError("a cron holds no zone; write timezone: beside it", words[0][1])
-    problem = f"{len(words)} field{'' if len(words) == 1 else 's'} instead of {len(kinds)}"
-    if kinds is not _FIVE or len(words) not in {6, 7}:
-        return CronError(f"{problem}; write {order}", column)
-    spelled = " ".join(word for word, _ in words)
-    forms = ("6s", "6y") if len(words) == 6 else ("7",)
-    hint = " or ".join(f'{{expr: "{spelled}", fields: {form}}}' for form in forms)
-    meaning = " (6s: seconds first, 6y: year last)" if len(words) == 6 else ""
-    return CronError(f"{problem}, which schedulers read differently; write {hint}{meaning}", column)
 
 
 def _assemble(text: str, layout: Layout, read: Mapping[Kind, Field]) -> Cron:

@@ -91,7 +91,7 @@ def read_field(kind: Kind, text: str, column: int) -> Field:
 def _read(kind: Kind, text: str) -> Field:
     values: set[int] = set()
     days = _Days(set(), set(), set(), set())
-    for item, column in _items(kind, text):
+    for item, column in items(kind, text):
         try:
             if not _read_special(kind, item, days):
                 values.update(_read_plain(kind, item))
@@ -118,7 +118,8 @@ class _Days:
     last_weekdays: set[int]
 
 
-def _items(kind: Kind, text: str) -> Iterator[tuple[str, int]]:
+def items(kind: Kind, text: str) -> Iterator[tuple[str, int]]:
+    """The items of a list and where each begins in `text`. Raises CronError for an empty one."""
     column = 0
     for item in text.split(","):
         if not item:
@@ -166,7 +167,7 @@ def _read_weekday(item: str, days: _Days) -> bool:
 def _read_plain(kind: Kind, item: str) -> Iterator[int]:
     """The values of `*`, a number, a range or a step."""
     match = _PLAIN.fullmatch(item)
-    if match is None or match["first"] in {"H", "L", "LW"}:
+    if match is None or match["first"] in {"L", "LW"}:
         raise _unreadable(kind, item)
     step = int(match["step"] or 1)
     if step == 0:
@@ -249,11 +250,6 @@ _ALL = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, YEAR)
 # How a field is written elsewhere, the fields where it is mistaken, and what to write here.
 _MISREADINGS: Final[tuple[tuple[re.Pattern[str], tuple[Kind, ...], str], ...]] = (
     (re.compile(r"\?"), _ALL, "? is not a value of the {kind} field; write * for any value"),
-    (
-        re.compile(r"^H(?![A-Z])"),
-        _ALL,
-        "H (a value chosen by hash) is not read; write a fixed {kind} of your choice",
-    ),
     (re.compile(r"^/"), _ALL, "{item!r} does not say where it starts; write *{item}"),
     (re.compile(r"/$"), _ALL, "{item!r} lacks the number of its step; write {item}5, say"),
     (

@@ -1,23 +1,24 @@
-"""A timing and a window to the occurrences owed in it: calendar days, clock times, DST policy."""
+"""A timing and a window to the occurrences owed in it: wall times to instants by DST policy."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final, assert_never
 
-from cronledger.core.cron import ever_matches, matching_days
+from cronledger.core.cron import Cron
+from cronledger.core.every import Elapsed
 from cronledger.core.instants import HORIZON, Segment, Window, Zone, from_epoch, to_epoch
-from cronledger.core.schedule import DayRule, Fold, Gap, Timing, Wildcard
+from cronledger.core.nominal import first_asked, matching, matching_instants, never_asks
+from cronledger.core.schedule import Fold, Gap, Timing, Wildcard
+from cronledger.core.triggers import At, first_epoch, singles, times_a_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cronledger.core.cron import Cron
+    from cronledger.core.triggers import OnWallClock, Trigger
 
 _DAY: Final = 86400
 # No clock was ever moved by more; a segment further away cannot touch a window.
@@ -26,6 +27,9 @@ _REACH: Final = 2 * _DAY
 _DAWN: Final = (datetime(1, 1, 3) - datetime(1970, 1, 1)) // timedelta(seconds=1)  # noqa: DTZ001  # a difference of wall times
 _FIRST_SPAN: Final = 3600
 _GROWTH: Final = 4
+# What one step of a search looks at, and how many such steps find nothing before it ends.
+_SPAN_TIMES: Final = 50_000
+_TRIES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +73,56 @@ def instants(timing: Timing, zone: Zone, window: Window) -> list[int]:
 
 
 def next_after(timing: Timing, zone: Zone, after: datetime, limit: int) -> list[Occurrence]:
-    """The first `limit` occurrences later than `after`; fewer if HORIZON or the end comes first."""
-    start = to_epoch(after) + 1
-    if timing.start is not None:
-        start = max(start, to_epoch(timing.start))
+    """The first `limit` occurrences later than `after`; fewer if HORIZON or the end comes first.
+
+    Fewer as well where exclusions leave nothing of the next `_TRIES` spans full of times.
+    """
+    start = _start_of(timing, to_epoch(after) + 1)
     found: list[Occurrence] = []
-    span = _FIRST_SPAN
-    while len(found) < limit and start < _end_of(timing):
+    span, longest = _FIRST_SPAN, _longest_span(timing.trigger)
+    tries = 0
+    while len(found) < limit and start < _end_of(timing) and tries < _TRIES:
+        if span >= longest:
+            # Where times are dense it pays to look for the next day that has any.
+            start = _leap(timing, zone, start)
         end = min(start + span, HORIZON)
-        real, moved = _find(timing, zone, Window(from_epoch(start), from_epoch(end)))
+        real, moved = _find(timing, zone, Window(from_epoch(start), from_epoch(max(start, end))))
         merged = _merge(real, moved)[: limit - len(found)]
         found += _describe(zone, merged, real, moved)
-        start, span = end, span * _GROWTH
+        tries = 0 if merged or span < longest else tries + 1
+        start, span = end, min(span * _GROWTH, longest)
     return found
 
 
 def never_fires(timing: Timing) -> bool:
-    """Whether no day matches under the timing's day rule, so that nothing is ever owed."""
-    return not ever_matches(timing.trigger, unites=_unites(timing.trigger, timing.day_rule))
+    """Whether no day matches under the timing's day rule, so that nothing is ever owed.
+
+    Of triggers other than cron only `next_after` can tell.
+    """
+    every = singles(timing.trigger)
+    return all(isinstance(single, Cron) and never_asks(timing, single) for single in every)
+
+
+def _start_of(timing: Timing, start: int) -> int:
+    """`start`, or later if nothing can be owed before."""
+    if timing.start is not None:
+        start = max(start, to_epoch(timing.start))
+    first = first_epoch(timing.trigger)
+    return start if first is None else max(start, first)
+
+
+def _longest_span(trigger: Trigger) -> int:
+    """A span with at most `_SPAN_TIMES` times in it, but a day at least."""
+    return max(_DAY, _SPAN_TIMES // max(1, times_a_day(trigger)) * _DAY)
+
+
+def _leap(timing: Timing, zone: Zone, start: int) -> int:
+    """`start`, or a later epoch up to which nothing is owed; HORIZON if nothing is from there."""
+    for first, last in timing.exclusions.spans:
+        if first <= start < last:
+            start = last
+    nearest = (first_asked(timing, single, zone, start) for single in singles(timing.trigger))
+    return min(max(start, min(nearest, default=HORIZON)), HORIZON)
 
 
 def _end_of(timing: Timing) -> int:
@@ -118,18 +154,25 @@ def _find(timing: Timing, zone: Zone, window: Window) -> tuple[list[int], list[i
 
     The moved ones stand once for each wall time that the clock jumped over.
     """
-    start, end = _bounds(timing, window)
-    if start >= end:
-        return [], []
-    gap, fold = timing.dst.gap, timing.dst.fold
-    if _runs_on_every_slot(timing):
-        gap, fold = Gap.SKIP, Fold.BOTH
-    segments = list(zone.segments(start - _REACH, end + _REACH))
-    real: list[int] = []
-    for span in _counted(segments, fold, start, end):
-        real += _matching(timing, span)
-    moved = [at for at in _moved(timing, segments, gap) if start <= at < end]
-    return real, moved
+    parts: list[tuple[list[int], list[int]]] = []
+    for start, end in _open_spans(timing, *_bounds(timing, window)):
+        segments = tuple(zone.segments(start - _REACH, end + _REACH))
+        parts += _parts(_Scene(timing, zone, segments, start, end))
+    if len(parts) == 1:
+        return parts[0]
+    real = sorted({at for own, _ in parts for at in own})
+    return real, [at for _, moved in parts for at in moved]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A timing and the span of epochs `[start, end)` looked at; `segments` reach beyond it."""
+
+    timing: Timing
+    zone: Zone
+    segments: tuple[Segment, ...]
+    start: int
+    end: int
 
 
 def _bounds(timing: Timing, window: Window) -> tuple[int, int]:
@@ -139,86 +182,83 @@ def _bounds(timing: Timing, window: Window) -> tuple[int, int]:
     return max(start, _DAWN), min(end, HORIZON)
 
 
-def _runs_on_every_slot(timing: Timing) -> bool:
-    cron = timing.trigger
-    match timing.dst.wildcard:
+def _open_spans(timing: Timing, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """`[start, end)` without the spans of the exclusions."""
+    for first, last in timing.exclusions.spans:
+        if start < min(first, end):
+            yield start, min(first, end)
+        start = max(start, last)
+    if start < end:
+        yield start, end
+
+
+def _parts(scene: _Scene) -> Iterator[tuple[list[int], list[int]]]:
+    """What each part of the trigger yields: as `_find`."""
+    timing = scene.timing
+    every = singles(timing.trigger)
+    on_clock = [single for single in every if not isinstance(single, Elapsed | At)]
+    steady = [single for single in on_clock if _runs_on_every_slot(single, timing.dst.wildcard)]
+    # Together, so that a wall time that two of them name is moved once.
+    fixed = [single for single in on_clock if single not in steady]
+    if steady:
+        yield _on_clock(scene, steady, Gap.SKIP, Fold.BOTH)
+    if fixed:
+        yield _on_clock(scene, fixed, timing.dst.gap, timing.dst.fold)
+    for single in every:
+        if isinstance(single, Elapsed | At):
+            spans = _counted(scene, Fold.BOTH)
+            found = [matching_instants(timing, single, scene.zone, span) for span in spans]
+            yield list(chain.from_iterable(found)), []
+
+
+def _runs_on_every_slot(trigger: OnWallClock, wildcard: Wildcard) -> bool:
+    if not isinstance(trigger, Cron):
+        return False
+    match wildcard:
         case Wildcard.ELAPSED:
-            return cron.minute_starred or cron.hour_starred
+            return trigger.minute_starred or trigger.hour_starred
         case Wildcard.STAR:
-            return cron.hour_bare
+            return trigger.hour_bare
         case Wildcard.SAME:
             return False
         case never:
             assert_never(never)
 
 
-def _counted(segments: list[Segment], fold: Fold, start: int, end: int) -> Iterator[Segment]:
-    """The segments, cut to `[start, end)` and without the showing of a wall time that `fold` drops.
+def _on_clock(
+    scene: _Scene, triggers: Sequence[OnWallClock], gap: Gap, fold: Fold
+) -> tuple[list[int], list[int]]:
+    real: list[int] = []
+    for span in _counted(scene, fold):
+        real += matching(scene.timing, triggers, scene.zone, span)
+    return real, [at for at in _moved(scene, triggers, gap) if scene.start <= at < scene.end]
+
+
+def _counted(scene: _Scene, fold: Fold) -> Iterator[Segment]:
+    """The segments, cut to the scene and without the showing of a wall time that `fold` drops.
 
     Zones move their clocks days apart, so only neighbours can show one wall time twice.
     """
+    segments = scene.segments
     for index, segment in enumerate(segments):
         first, last = segment.start, segment.end
         if fold is Fold.FIRST and index > 0:
             first += max(0, segments[index - 1].offset - segment.offset)
         if fold is Fold.SECOND and index + 1 < len(segments):
             last -= max(0, segment.offset - segments[index + 1].offset)
-        first, last = max(first, start), min(last, end)
+        first, last = max(first, scene.start), min(last, scene.end)
         if first < last:
             yield Segment(first, last, segment.offset)
 
 
-def _moved(timing: Timing, segments: list[Segment], gap: Gap) -> Iterator[int]:
+def _moved(scene: _Scene, triggers: Sequence[OnWallClock], gap: Gap) -> Iterator[int]:
     """Where the wall times that the clock jumped over land: one epoch for each."""
     if gap is Gap.SKIP:
         return
-    for before, after in pairwise(segments):
+    for before, after in pairwise(scene.segments):
         change, length = after.start, after.offset - before.offset
         if length > 0:
             # Read with the offset before the gap, its wall times come right after the change.
-            shifted = _matching(timing, Segment(change, change + length, before.offset))
+            span = Segment(change, change + length, before.offset)
+            shifted = matching(scene.timing, triggers, scene.zone, span)
             yield from shifted if gap is Gap.SHIFT else [change] * len(shifted)
-
-
-def _matching(timing: Timing, span: Segment) -> list[int]:
-    """The epochs of `span` whose wall time, read with the span's offset, is asked for."""
-    cron, offset = timing.trigger, span.offset
-    first, last = (span.start + offset) // _DAY, (span.end - 1 + offset) // _DAY
-    days = matching_days(cron, first, last, unites=_unites(cron, timing.day_rule))
-    if not days:
-        return []
-    within = (span.start + offset - first * _DAY, span.end + offset - first * _DAY)
-    slots = _slots(cron, *(within if first == last else (0, _DAY)))
-    midnights = [day * _DAY - offset for day in days]
-    found = [midnight + slot for midnight in midnights for slot in slots]
-    return found[bisect_left(found, span.start) : bisect_left(found, span.end)]
-
-
-def _unites(cron: Cron, rule: DayRule) -> bool:
-    """Whether a day is matched by either day field, rather than by both together."""
-    match rule:
-        case DayRule.VIXIE:
-            return not (cron.day_starred or cron.weekday_starred)
-        case DayRule.OR:
-            return not (cron.day_bare or cron.weekday_bare)
-        case DayRule.AND:
-            return False
-        case never:
-            assert_never(never)
-
-
-def _slots(cron: Cron, start: int, end: int) -> Sequence[int]:
-    """The seconds of the day that the clock fields name; all in `[start, end)`, few outside it."""
-    minutes: Sequence[int] = _minutes_of_day(cron.hours, cron.minutes)
-    if (start, end) != (0, _DAY):
-        minutes = minutes[bisect_left(minutes, start - 59) : bisect_left(minutes, end)]
-    if cron.seconds == (0,):
-        return minutes
-    return [minute + second for minute in minutes for second in cron.seconds]
-
-
-# Schedules share few clock times, and a window of years asks for one again at each clock change.
-@lru_cache(maxsize=512)
-def _minutes_of_day(hours: tuple[int, ...], minutes: tuple[int, ...]) -> tuple[int, ...]:
-    """The seconds since midnight at which each minute named begins, ascending."""
-    return tuple(hour * 3600 + minute * 60 for hour in hours for minute in minutes)

@@ -40,6 +40,16 @@ def format_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
+def format_wall(wall: int) -> str:
+    """A wall time as ISO 8601 without a zone."""
+    return from_epoch(wall).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def parse_wall(text: str) -> int:
+    """The wall time that `format_wall` spelled."""
+    return to_epoch(datetime.fromisoformat(text).replace(tzinfo=UTC))
+
+
 def parse_instant(text: str) -> datetime:
     """The datetime that `text` (ISO 8601, seconds at the finest) names; naive if it has no zone.
 

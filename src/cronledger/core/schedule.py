@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from cronledger.core.cron import Cron
+from cronledger.core.calendars import Calendar, Roll
 from cronledger.core.instants import Window
 from cronledger.core.keys import OccurrenceKey
+from cronledger.core.triggers import NOTHING_EXCLUDED, Exclusions, Trigger
 
 
 class Gap(StrEnum):
@@ -69,15 +70,19 @@ DST_PRESETS: Mapping[str, Dst] = {
 class Timing:
     """Everything that decides which instants are owed; a change here opens a version.
 
-    `start` (inclusive) and `end` (exclusive) bound the logical times; None is unbounded.
+    `start` (inclusive) and `end` (exclusive) bound the logical times; None is unbounded. A trigger
+    that counts from a start holds it itself. `roll` says what `calendar` does with other days.
     """
 
-    trigger: Cron
+    trigger: Trigger
     timezone: str = "UTC"
     dst: Dst = DST_PRESETS["cron"]
     day_rule: DayRule = DayRule.VIXIE
     start: datetime | None = None
     end: datetime | None = None
+    calendar: Calendar | None = None
+    roll: Roll = Roll.NONE
+    exclusions: Exclusions = NOTHING_EXCLUDED
 
 
 class CatchupPolicy(StrEnum):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from cronledger.adapters.config.calendars import build_exclusions, calendar_of, check_roll
 from cronledger.adapters.config.findings import shown
 from cronledger.adapters.config.models import (
     NAME_FORM,
     QUEUE_NAME,
-    CronModel,
     DefaultsModel,
     JobModel,
     QueueModel,
@@ -18,11 +18,14 @@ from cronledger.adapters.config.models import (
 )
 from cronledger.adapters.config.nodes import entry_at
 from cronledger.adapters.config.payload import read_payload
+from cronledger.adapters.config.triggers import KINDS, Ground, build_trigger
 from cronledger.adapters.config.zonebook import ZoneBook, instant_of
-from cronledger.core import cron
+from cronledger.core.cron import Cron
+from cronledger.core.every import Elapsed, Stride
 from cronledger.core.expand import never_fires, next_after
 from cronledger.core.instants import EPOCH
 from cronledger.core.keys import SCHEDULE_ID, OccurrenceKey
+from cronledger.core.rrule import Rrule
 from cronledger.core.schedule import (
     DST_PRESETS,
     Catchup,
@@ -32,18 +35,20 @@ from cronledger.core.schedule import (
     Schedule,
     Timing,
 )
+from cronledger.core.triggers import NOTHING_EXCLUDED, Single, Trigger, singles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from pydantic import BaseModel
 
     from cronledger.adapters.config.part import Part
+    from cronledger.core.calendars import Calendar
     from cronledger.core.instants import Zone
 
 _CORE_ZONE = str(next(given.default for given in fields(Timing) if given.name == "timezone"))
-_EXAMPLE = 'write for example cron: "0 2 * * *"'
+_BEFORE_ALL = EPOCH - timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,17 @@ class Defaults:
 
     model: DefaultsModel
     zone: Zone | None
+    calendars: Mapping[str, Calendar | None]
 
 
-def build_defaults(part: Part | None, zones: ZoneBook) -> Defaults:
-    """The defaults of the file; those of the core where it has none."""
+def build_defaults(
+    part: Part | None, zones: ZoneBook, calendars: Mapping[str, Calendar | None]
+) -> Defaults:
+    """The defaults of the file, and its calendars; those of the core where it has none."""
     model = DefaultsModel() if part is None else part.shape(DefaultsModel)
     if part is None or model.timezone is None:
-        return Defaults(model, zones.find(_CORE_ZONE))
-    return Defaults(model, _zone(part, model.timezone, zones))
+        return Defaults(model, zones.find(_CORE_ZONE), calendars)
+    return Defaults(model, _zone(part, model.timezone, zones), calendars)
 
 
 def build_queue(part: Part, name: str) -> QueueSpec:
@@ -80,33 +88,43 @@ def build_schedule(part: Part, name: str, defaults: Defaults, zones: ZoneBook) -
     if SCHEDULE_ID.fullmatch(name) is None:
         part.refuse_at(part.place, f"{shown(name)} is no schedule id; write {NAME_FORM}")
     model = part.shape(ScheduleModel)
-    trigger = _trigger(part, model.cron)
     zone = defaults.zone if model.timezone is None else _zone(part, model.timezone, zones)
     job = _job(part, model.job, defaults, name)
     skip = frozenset(_skipped(part, model, name))
+    # In an unknown zone the rest is still worth reading, for its mistakes.
+    timing = _timing(part, model, defaults, Ground(name, zone or zones.find(_CORE_ZONE)))
     if zone is None:
         return None
     pauses = tuple(_pauses(part, model, zone))
-    bounds = _bounds(part, model, zone)
-    if trigger is None or bounds is None:
+    if timing is None:
         return None
-    rules = _rules(model, defaults.model)
-    timing = Timing(trigger, zone.name, start=bounds[0], end=bounds[1], **rules)
     _check_fires(part, timing, zone)
     policies = _policies(model, defaults.model)
     return Schedule(name, timing, job, pauses=pauses, skip=skip, **policies)
 
 
-def _trigger(part: Part, model: CronModel | None) -> cron.Cron | None:
-    if model is None:
-        if not part.stands_for("cron"):
-            part.refuse_at(part.place, f"missing key 'cron'; {_EXAMPLE}")
+def _timing(part: Part, model: ScheduleModel, defaults: Defaults, ground: Ground) -> Timing | None:
+    trigger = build_trigger(part, model, ground)
+    bounds = _bounds(part, model, ground.zone)
+    calendar, roll = calendar_of(part, model, defaults.calendars)
+    exclusions = build_exclusions(part, replace(ground, start=model.start))
+    if trigger is None or bounds is None:
         return None
-    try:
-        return cron.parse(model.expr, model.layout)
-    except cron.CronError as error:
-        part.refuse(["cron", "expr"], error.message, error.column)
-        return None
+    check_roll(part, trigger, roll)
+    start, end = bounds
+    if isinstance(trigger, Elapsed | Stride | Rrule):
+        # It counts from its start, and yields nothing before.
+        start = None
+    return Timing(
+        trigger,
+        ground.zone.name,
+        start=start,
+        end=end,
+        calendar=calendar,
+        roll=roll,
+        exclusions=exclusions,
+        **_rules(part, trigger, model, defaults.model),
+    )
 
 
 def _zone(part: Part, name: str, zones: ZoneBook) -> Zone | None:
@@ -129,14 +147,29 @@ def _bounds(
 
 
 def _check_fires(part: Part, timing: Timing, zone: Zone) -> None:
+    kind = next(kind for kind in part.node.entries if kind in KINDS)
+    path = [kind, "expr"] if kind == "cron" else [kind]
+    alone = Timing(timing.trigger, timing.timezone, timing.dst, timing.day_rule)
     if never_fires(timing):
         message = f"no day fits under day_rule {timing.day_rule}, so it never fires"
-        part.refuse(["cron", "expr"], f"{message}; change the day, the weekday or the rule")
-    elif timing.start is not None or timing.end is not None:
-        before = (timing.start or EPOCH) - timedelta(seconds=1)
-        if not next_after(timing, zone, before, 1):
-            message = "no time of it lies between start and end, so it never fires"
-            part.refuse(["cron", "expr"], f"{message}; change the expression or the bounds")
+        part.refuse(path, f"{message}; change the day, the weekday or the rule")
+    elif isinstance(timing.trigger, Cron) and timing == alone:
+        # Of a cron without bounds the days have told already.
+        return
+    elif not next_after(timing, zone, _BEFORE_ALL, 1):
+        part.refuse(path, _never(timing))
+    for index, single in enumerate(singles(timing.trigger)):
+        if kind == "any" and not next_after(replace(alone, trigger=single), zone, _BEFORE_ALL, 1):
+            part.refuse(["any", index], _never(alone))
+
+
+def _never(timing: Timing) -> str:
+    if timing.calendar is not None or timing.exclusions != NOTHING_EXCLUDED:
+        return "the calendar or 'except' leaves no time of it, so it never fires; leave out less"
+    if timing.start is not None or timing.end is not None:
+        message = "no time of it lies between start and end, so it never fires"
+        return f"{message}; change the expression or the bounds"
+    return "no time fits all of it, so it never fires; change or remove a part"
 
 
 def _pauses(part: Part, model: ScheduleModel, zone: Zone) -> Iterator[Pause]:
@@ -176,16 +209,32 @@ def _job(part: Part, model: JobModel | None, defaults: Defaults, name: str) -> J
     return JobSpec(**given)
 
 
-def _rules(model: ScheduleModel, defaults: DefaultsModel) -> dict[str, Any]:
-    """The parts of the timing that are given; a `dst` given in part is filled from `cron`."""
-    rules: dict[str, Any] = {}
+def _rules(
+    part: Part, trigger: Trigger, model: ScheduleModel, defaults: DefaultsModel
+) -> dict[str, Any]:
+    """The policies of the timing; a `dst` given in part is filled from that of the trigger."""
     dst = _given(defaults.dst) | _given(model.dst)
-    if dst:
-        rules["dst"] = replace(DST_PRESETS["cron"], **dst)
+    presets = {_preset_of(single) for single in singles(trigger)} - {""}
+    if len(presets) > 1 and not dst:
+        message = "any: a cron and a rule of dates differ about clock changes unless one is chosen"
+        part.refuse(["any"], f"{message}; write dst: cron or dst: rfc5545")
+    preset = "rfc5545" if presets == {"rfc5545"} else "cron"
+    rules: dict[str, Any] = {"dst": replace(DST_PRESETS[preset], **dst)}
     day_rule = model.day_rule or defaults.day_rule
     if day_rule is not None:
         rules["day_rule"] = day_rule
     return rules
+
+
+def _preset_of(trigger: Single) -> str:
+    """What a trigger does at clock changes unless it is told; "" if they do not touch it."""
+    match trigger:
+        case Cron():
+            return "cron"
+        case Stride() | Rrule():
+            return "rfc5545"
+        case _:
+            return ""
 
 
 def _policies(model: ScheduleModel, defaults: DefaultsModel) -> dict[str, Any]:

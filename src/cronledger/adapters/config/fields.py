@@ -6,7 +6,8 @@ Each function here makes a pydantic validator; what it raises is shown to people
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import PlainValidator
 
@@ -14,14 +15,16 @@ from cronledger.adapters.config.findings import shown
 from cronledger.core.instants import format_duration, parse_duration, parse_instant
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import timedelta
     from enum import StrEnum
 
 MAX_TEXT = 500
 # A year inside what the core counts, so that no zone carries a time beyond it.
-FIRST_YEAR = 1971
+FIRST_YEAR = 1970
 LAST_YEAR = 2198
 
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_Day = TypeVar("_Day", date, datetime)
 _INTEGER = re.compile(r"[-+]?[0-9]{1,9}")
 
 
@@ -71,13 +74,32 @@ def instant() -> PlainValidator:
     expected = "a time such as 2026-03-29T01:00:00Z, or 2026-03-29T02:00:00 on the schedule's clock"
 
     def read(value: Any) -> datetime:
-        found = parse_instant(as_text(value, expected))
-        if not FIRST_YEAR <= found.year <= LAST_YEAR:
-            years = f"write one from {FIRST_YEAR} to {LAST_YEAR}"
-            raise ValueError(f"the year {found.year} is out of bounds; {years}")
-        return found
+        return _within_years(parse_instant(as_text(value, expected)))
 
     return PlainValidator(read)
+
+
+def day() -> PlainValidator:
+    """A date."""
+    expected = "a date such as 2026-12-25"
+
+    def of(value: Any) -> date:
+        found = as_text(value, expected)
+        try:
+            # Other spellings that Python takes, such as 2026-W01, are refused.
+            read = date.fromisoformat(found if _DATE.fullmatch(found) else "")
+        except ValueError:
+            raise ValueError(f"expected {expected}, got {shown(found)}") from None
+        return _within_years(read)
+
+    return PlainValidator(of)
+
+
+def _within_years(found: _Day) -> _Day:
+    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+        years = f"write one from {FIRST_YEAR} to {LAST_YEAR}"
+        raise ValueError(f"the year {found.year} is out of bounds; {years}")
+    return found
 
 
 def text(expected: str, longest: int, pattern: re.Pattern[str] | None = None) -> PlainValidator:

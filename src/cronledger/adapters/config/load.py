@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cronledger.adapters.config.build import build_defaults, build_queue, build_schedule
+from cronledger.adapters.config.calendars import build_calendar, check_calendar_name
 from cronledger.adapters.config.findings import Findings, Place, subject
 from cronledger.adapters.config.models import FileModel
 from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, kind_of
@@ -18,6 +19,8 @@ from cronledger.core.schedule import QueueSpec, Schedule, ScheduleFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cronledger.core.calendars import Calendar
 
 __all__ = ["VERSION", "Zones", "load", "parse", "sample"]
 
@@ -73,7 +76,11 @@ def _build(
     root: MapNode, findings: Findings, zones: ZoneBook
 ) -> tuple[dict[str, Schedule], dict[str, QueueSpec]]:
     Part("", _TOP, root, findings).shape(FileModel)
-    defaults = build_defaults(_defaults_part(root, findings), zones)
+    calendars: dict[str, Calendar | None] = {}
+    for name, part in _parts(root, "calendars", findings):
+        check_calendar_name(part, name)
+        calendars[name] = build_calendar(part)
+    defaults = build_defaults(_defaults_part(root, findings), zones, calendars)
     queues = {name: build_queue(part, name) for name, part in _parts(root, "queues", findings)}
     schedules: dict[str, Schedule] = {}
     for name, part in _parts(root, "schedules", findings):

@@ -6,7 +6,8 @@ A key that is absent is None: the values of `defaults` and of the core are fille
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,6 +16,7 @@ from cronledger.adapters.config.fields import (
     MAX_TEXT,
     as_text,
     choice,
+    day,
     instant,
     integer,
     span,
@@ -22,13 +24,44 @@ from cronledger.adapters.config.fields import (
 )
 from cronledger.adapters.config.findings import shown
 from cronledger.core import schedule as core
+from cronledger.core.calendars import Roll
 from cronledger.core.cron import Layout
+from cronledger.core.every import MonthEnd
 
 QUEUE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
 NAME_FORM = "a-z, 0-9, '_', '.' and '-', at most 63 characters, a letter or digit first"
 
+COUNTRY = re.compile(r"[A-Z]{2}")
+
+
+class Dialect(StrEnum):
+    """Whose cron an expression is; without one it is ours."""
+
+    QUARTZ = "quartz"
+
+
+class Weekday(StrEnum):
+    """In the order in which cron counts them."""
+
+    SUN = "SUN"
+    MON = "MON"
+    TUE = "TUE"
+    WED = "WED"
+    THU = "THU"
+    FRI = "FRI"
+    SAT = "SAT"
+
+
 ZoneName = Annotated[str, text("a zone name such as Europe/Berlin", 100)]
 Expression = Annotated[str, text('a cron expression such as "0 2 * * *"', MAX_TEXT)]
+RruleText = Annotated[str, text("a rule such as FREQ=WEEKLY;BYDAY=MO", MAX_TEXT)]
+StepText = Annotated[str, text("a step such as PT5M, P1D or P1M", 100)]
+DialectName = Annotated[Dialect, choice(Dialect)]
+MonthEndName = Annotated[MonthEnd, choice(MonthEnd)]
+RollName = Annotated[Roll, choice(Roll)]
+WeekdayName = Annotated[Weekday, choice(Weekday)]
+Country = Annotated[str, text("a country by its two letters, such as DE", 2, COUNTRY)]
+Subdivision = Annotated[str, text("a subdivision by its code, such as BY", 20)]
 Fields = Annotated[Layout, choice(Layout)]
 GapName = Annotated[core.Gap, choice(core.Gap)]
 FoldName = Annotated[core.Fold, choice(core.Fold)]
@@ -37,6 +70,7 @@ DayRuleName = Annotated[core.DayRule, choice(core.DayRule)]
 PolicyName = Annotated[core.CatchupPolicy, choice(core.CatchupPolicy)]
 OrderName = Annotated[core.Order, choice(core.Order)]
 Time = Annotated[datetime, instant()]
+Date = Annotated[date, day()]
 Tolerance = Annotated[timedelta, span("PT0S", "P400D")]
 Objective = Annotated[timedelta, span("PT1S", "P400D")]
 Lookback = Annotated[timedelta, span("PT1S", "P400D")]
@@ -79,7 +113,8 @@ class PauseModel(Strict):
 
 class CronModel(Strict):
     expr: Expression
-    layout: Fields = Field(default=Layout.FIVE, alias="fields")
+    layout: Fields | None = Field(default=None, alias="fields")
+    dialect: DialectName | None = None
 
 
 class JobDefaults(Strict):
@@ -128,9 +163,49 @@ class DefaultsModel(Strict):
     job: JobDefaults | None = None
 
 
-class ScheduleModel(DefaultsModel):
+class RuleModel(Strict):
+    """What names times by a rule of the wall clock."""
+
     cron: CronForm = None
+    rrule: RruleText | None = None
     start: Time | None = None
+
+
+class TriggerModel(RuleModel):
+    """A trigger, as a schedule or an item of `any` has it."""
+
+    every: StepText | None = None
+    at: list[Time | None] | None = None
+    month_end: MonthEndName | None = None
+    exdate: list[Time | None] | None = None
+    rdate: list[Time | None] | None = None
+
+
+class ExceptModel(RuleModel):
+    """An item of `except`."""
+
+    dates: list[Date | None] | None = None
+    between: list[Time | None] | None = None
+
+
+class HolidaysModel(Strict):
+    country: Country
+    subdivision: Subdivision | None = None
+
+
+class CalendarModel(Strict):
+    weekend: list[WeekdayName | None] | None = None
+    exclude: list[Date | None] | None = None
+    include: list[Date | None] | None = None
+    holidays: HolidaysModel | None = None
+
+
+class ScheduleModel(DefaultsModel, TriggerModel):
+    # Mappings within these are parts of their own: here any shape passes.
+    any_of: Any = Field(default=None, alias="any")
+    calendar: Any = None
+    exceptions: Any = Field(default=None, alias="except")
+    roll: RollName | None = None
     end: Time | None = None
     # An item is None where it was refused, so that the others keep their numbers.
     pause: list[PauseModel | None] | None = None
@@ -155,6 +230,7 @@ class FileModel(Strict):
     """The top level: only its keys; load.py reads each part by itself."""
 
     version: Any = None
+    calendars: Any = None
     defaults: Any = None
     queues: Any = None
     schedules: Any = None

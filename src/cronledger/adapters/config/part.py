@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cronledger.adapters.config.nodes import Entry, MapNode, RefusedNode, TextNode, find, raw
+from cronledger.adapters.config.nodes import (
+    Entry,
+    ListNode,
+    MapNode,
+    Node,
+    RefusedNode,
+    TextNode,
+    find,
+    kind_of,
+    raw,
+)
 from cronledger.adapters.config.words import TRIGGERS, explain, meant_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic_core import ErrorDetails
 
@@ -58,6 +68,34 @@ class Part:
     def refuse_at(self, place: Place, message: str) -> None:
         """Report a problem at a place."""
         self.findings.add(place, message, self.subject)
+
+    def within(self, key: str) -> Part | None:
+        """The mapping under `key` as a part of its own; None, and reported, if it is none."""
+        entry = self.node.entries.get(key)
+        return None if entry is None else self._part_of(entry.value, entry.key_place, key)
+
+    def items(self, key: str) -> Iterator[Part]:
+        """The mappings in the list under `key`; what is none is reported and left out."""
+        entry = self.node.entries.get(key)
+        if entry is None or isinstance(entry.value, RefusedNode):
+            return
+        if not isinstance(entry.value, ListNode):
+            given = kind_of(entry.value)
+            message = f"{key}: expected a list, got {given}; write [ ] or lines of '- '"
+            self.refuse_at(entry.value.place, message)
+            return
+        for item in entry.value.items:
+            part = self._part_of(item, item.place, key)
+            if part is not None:
+                yield part
+
+    def _part_of(self, node: Node, place: Place, key: str) -> Part | None:
+        if isinstance(node, MapNode):
+            return Part(self.subject, place, node, self.findings)
+        if not isinstance(node, RefusedNode):
+            message = f"{key}: expected a mapping, got {kind_of(node)}; write {{key: value}}"
+            self.refuse_at(node.place, message)
+        return None
 
     def stands_for(self, key: str) -> bool:
         """Whether some key was meant to be `key`: then its absence is no second problem."""

@@ -16,23 +16,10 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-_AS_CRON = "write it as 'cron', with {expr, fields: 6s} below a minute"
-_SKIP = "name the keys to leave out under a schedule's 'skip'"
 _FOR_ALERTS = "remove the key; it says nothing about when a run is owed"
 # Keys of the language that this version does not read, and what to do instead.
 LATER: Mapping[str, str] = {
-    "every": _AS_CRON,
-    "rrule": _AS_CRON,
-    "at": _AS_CRON,
-    "any": "write one schedule for each 'cron'",
     "versions": "write the trigger in force now; a changed file opens a version when it is loaded",
-    "calendar": _SKIP,
-    "calendars": _SKIP,
-    "except": _SKIP,
-    "exdate": _SKIP,
-    "rdate": "add a schedule for these times",
-    "roll": "write the day itself in 'cron', such as LW",
-    "month_end": "write L for the last day of a month in 'cron'",
     "splay": "move the minute in 'cron'",
     "overlap": "remove the key; runs may overlap",
     "matrix": "write one schedule for each value",
@@ -45,14 +32,13 @@ LATER: Mapping[str, str] = {
     "tzdata": "remove the key; zone data comes with the program",
     "command": "name the handler under 'kind'",
     "target": "name the queue under 'queue'",
-    "dialect": "write 'fields: 6s', 6y or 7, with cron's own weekday numbers",
     "rate": "bound each pass with 'max'",
     "heartbeat": "write 'lease'; it is extended while the handler runs",
     "retry_budget": "write 'max_attempts'",
     "budget_mode": "write 'max_attempts'",
     "retention": "remove the key; nothing is deleted yet",
 }
-TRIGGERS = frozenset({"every", "rrule", "at", "any", "versions"})
+TRIGGERS = frozenset({"versions"})
 # What other schedulers call our keys.
 _ELSEWHERE: Mapping[str, str] = {
     "tz": "timezone",
@@ -70,6 +56,9 @@ _ELSEWHERE: Mapping[str, str] = {
     "suspend": "pause",
     "paused": "pause",
     "jobs": "schedules",
+    "interval": "every",
+    "dtstart": "start",
+    "exceptions": "except",
 }
 
 

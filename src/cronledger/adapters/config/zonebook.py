@@ -57,3 +57,11 @@ def instant_of(time: datetime, zone: Zone) -> datetime:
     # In a gap: the offset before it counts on, as in RFC 5545 3.3.5.
     before = next(a for a, b in pairwise(near) if b.start <= wall - a.offset < b.end)
     return from_epoch(wall - before.offset)
+
+
+def wall_of(time: datetime, zone: Zone) -> int:
+    """What the clock of `zone` shows at `time`, as a wall time; a naive one is that already."""
+    if time.tzinfo is None:
+        return to_epoch(time.replace(tzinfo=UTC))
+    epoch = to_epoch(time.astimezone(UTC))
+    return epoch + zone.offset_at(epoch)
