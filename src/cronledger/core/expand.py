@@ -86,7 +86,20 @@ def next_after(timing: Timing, zone: Zone, after: datetime, limit: int) -> list[
 
 def never_fires(timing: Timing) -> bool:
     """Whether no day matches under the timing's day rule, so that nothing is ever owed."""
-    return not ever_matches(timing.trigger, unites=_unites(timing.trigger, timing.day_rule))
+    return not ever_matches(timing.trigger, unites=unites(timing.trigger, timing.day_rule))
+
+
+def unites(cron: Cron, rule: DayRule) -> bool:
+    """Whether a day is matched by either day field, rather than by both together."""
+    match rule:
+        case DayRule.VIXIE:
+            return not (cron.day_starred or cron.weekday_starred)
+        case DayRule.OR:
+            return not (cron.day_bare or cron.weekday_bare)
+        case DayRule.AND:
+            return False
+        case never:
+            assert_never(never)
 
 
 def _end_of(timing: Timing) -> int:
@@ -184,7 +197,7 @@ def _matching(timing: Timing, span: Segment) -> list[int]:
     """The epochs of `span` whose wall time, read with the span's offset, is asked for."""
     cron, offset = timing.trigger, span.offset
     first, last = (span.start + offset) // _DAY, (span.end - 1 + offset) // _DAY
-    days = matching_days(cron, first, last, unites=_unites(cron, timing.day_rule))
+    days = matching_days(cron, first, last, unites=unites(cron, timing.day_rule))
     if not days:
         return []
     within = (span.start + offset - first * _DAY, span.end + offset - first * _DAY)
@@ -192,19 +205,6 @@ def _matching(timing: Timing, span: Segment) -> list[int]:
     midnights = [day * _DAY - offset for day in days]
     found = [midnight + slot for midnight in midnights for slot in slots]
     return found[bisect_left(found, span.start) : bisect_left(found, span.end)]
-
-
-def _unites(cron: Cron, rule: DayRule) -> bool:
-    """Whether a day is matched by either day field, rather than by both together."""
-    match rule:
-        case DayRule.VIXIE:
-            return not (cron.day_starred or cron.weekday_starred)
-        case DayRule.OR:
-            return not (cron.day_bare or cron.weekday_bare)
-        case DayRule.AND:
-            return False
-        case never:
-            assert_never(never)
 
 
 def _slots(cron: Cron, start: int, end: int) -> Sequence[int]:
