@@ -6,14 +6,15 @@ Each function here makes a pydantic validator; what it raises is shown to people
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import PlainValidator
+from pydantic import PlainValidator, WithJsonSchema
 
 from cronledger.adapters.config.findings import shown
 from cronledger.core.instants import format_duration, parse_duration, parse_instant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime, timedelta
     from enum import StrEnum
 
@@ -23,6 +24,19 @@ FIRST_YEAR = 1971
 LAST_YEAR = 2198
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,9}")
+# For the schema of the file: what an editor can check of a text before it is read.
+_DURATION_FORM = (
+    r"^(P(?=[0-9T])([0-9]+W)?([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+S)?)?|[0-9]+[smhdw])$"
+)
+_INSTANT_FORM = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?$"
+)
+
+
+def _reads(read: Callable[[Any], Any], form: dict[str, Any]) -> PlainValidator:
+    """A validator whose place in the schema is `form`."""
+    return PlainValidator(read, json_schema_input_type=Annotated[Any, WithJsonSchema(form)])
 
 
 def span(low: str, high: str) -> PlainValidator:
@@ -36,7 +50,8 @@ def span(low: str, high: str) -> PlainValidator:
             raise ValueError(f"{given} is out of bounds; write a duration from {low} to {high}")
         return found
 
-    return PlainValidator(read)
+    form = {"type": "string", "pattern": _DURATION_FORM, "examples": ["PT5M", "90s", "7d"]}
+    return _reads(read, form)
 
 
 def integer(low: int, high: int) -> PlainValidator:
@@ -49,7 +64,8 @@ def integer(low: int, high: int) -> PlainValidator:
             raise ValueError(f"expected {expected}, got {shown(text)}")
         return int(text)
 
-    return PlainValidator(read)
+    bounded = {"type": "integer", "minimum": low, "maximum": high}
+    return _reads(read, {"anyOf": [bounded, {"type": "string", "pattern": r"^[-+]?[0-9]{1,9}$"}]})
 
 
 def choice(kind: type[StrEnum]) -> PlainValidator:
@@ -63,7 +79,8 @@ def choice(kind: type[StrEnum]) -> PlainValidator:
             raise ValueError(f"expected {expected}, got {shown(text)}")
         return kind(text)
 
-    return PlainValidator(read)
+    # A digit without quotes is a number to an editor, and text to us.
+    return _reads(read, {"enum": [*(int(word) for word in words if word.isdecimal()), *words]})
 
 
 def instant() -> PlainValidator:
@@ -77,7 +94,8 @@ def instant() -> PlainValidator:
             raise ValueError(f"the year {found.year} is out of bounds; {years}")
         return found
 
-    return PlainValidator(read)
+    examples = ["2026-03-29T01:00:00Z", "2026-03-29T02:00:00"]
+    return _reads(read, {"type": "string", "pattern": _INSTANT_FORM, "examples": examples})
 
 
 def text(expected: str, longest: int, pattern: re.Pattern[str] | None = None) -> PlainValidator:
@@ -90,7 +108,11 @@ def text(expected: str, longest: int, pattern: re.Pattern[str] | None = None) ->
             raise ValueError(f"expected {expected}, got {shown(found)}")
         return found
 
-    return PlainValidator(read)
+    form: dict[str, Any] = {"type": ["string", "number", "boolean"], "minLength": 1}
+    form["maxLength"] = longest
+    if pattern is not None:
+        form["pattern"] = f"^{pattern.pattern}$"
+    return _reads(read, form)
 
 
 def as_text(value: Any, expected: str) -> str:

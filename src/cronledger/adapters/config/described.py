@@ -1,0 +1,58 @@
+"""What each key of the schedule file is, in the words that an editor shows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# By key, or by shape and key where one key means two things.
+DESCRIPTIONS: Mapping[str, str] = {
+    "version": "The version of this language.",
+    "defaults": "What every schedule has unless it says otherwise.",
+    "queues": "Settings of queues by name; a queue that only a job names has the usual ones.",
+    "schedules": "The schedules by id. The id is the identity: a new id is a new schedule.",
+    "cron": "When: five fields (minute, hour, day of month, month, day of week) or a macro such as "
+    "@daily; {expr, fields} for seconds and years.",
+    "timezone": "A name of the IANA time zone data, such as Europe/Berlin.",
+    "dst": "What becomes of a local time that the clock skips or repeats: a preset, or "
+    "{gap, fold, wildcard}.",
+    "day_rule": "How day of month and day of week combine. vixie: both must match if either field "
+    "starts with *, else either; or: either, unless one is exactly *; and: both.",
+    "start": "The first time at which something may be owed, itself included.",
+    "end": "The time from which on nothing is owed any more.",
+    "grace": "How long a key may be due without a record before it is missing.",
+    "objective": "How long after its time an occurrence may stay unfinished.",
+    "deadline": "How late a key may be enqueued as on time; later than that catchup decides.",
+    "catchup": "What happens to keys that are later than the deadline.",
+    "pause": "Spans of time in which nothing is owed.",
+    "skip": "Keys of this schedule that are not owed.",
+    "job": "The job that an occurrence becomes.",
+    "gap": "A time that the clock jumps over: skip it, shift it by the gap, or take the next "
+    "instant after the gap.",
+    "fold": "A time that the clock shows twice: the first instant, the second, or both.",
+    "wildcard": "Which schedules run at every real slot, whatever gap and fold say. elapsed: those "
+    "whose minute or hour starts with *; star: those whose hour is exactly *; same: none.",
+    "policy": "Which late keys are enqueued; the others are recorded as omitted.",
+    "window": "How far back a tick looks.",
+    "max": "How many late keys one pass enqueues at most.",
+    "order": "Which of the late keys come first.",
+    "from": "The start of the pause, itself in it.",
+    "to": "The end of the pause, itself after it; without it the pause lasts.",
+    "reason": "Why, for those who ask later.",
+    "expr": "The expression.",
+    "fields": "5; 6s: seconds first; 6y: year last; 7: seconds first and year last.",
+    "queue": "The queue that the job goes to.",
+    "kind": "What names the handler; the schedule's id, if not given.",
+    "payload": "A mapping for the handler.",
+    "priority": "Smaller runs first.",
+    "max_attempts": "After how many failed attempts a job is a dead letter.",
+    "timeout": "How long one attempt may take.",
+    "lease": "For how long a worker holds a job before it must extend.",
+    "backoff": "How long a failed job waits.",
+    "base": "The wait after the first failure, doubled with each one.",
+    "cap": "The longest wait, before chance makes it up to half longer or shorter.",
+    "queue.objective": "How long a job that may run should wait at most.",
+}
+EXAMPLES: Mapping[str, list[str]] = {
+    "cron": ["0 2 * * *", "*/15 * * * *", "0 9 * * mon-fri", "0 18 LW * *", "@daily"],
+    "skip": ["nightly-report:2026-12-25T01:30:00Z"],
+}
