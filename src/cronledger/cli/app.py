@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from cronledger.cli import demo, explain, ledger, queue, render, reports, schedules, service
+from cronledger.cli import (
+    check,
+    demo,
+    diff,
+    explain,
+    export,
+    ledger,
+    queue,
+    render,
+    reports,
+    schedules,
+    service,
+)
 from cronledger.cli.options import Context
 from cronledger.errors import CronledgerError
 
@@ -38,9 +50,10 @@ def build() -> typer.Typer:
     )
     app.callback()(options)
     app.command()(schedules.init)
-    app.command()(schedules.check)
+    app.command()(check.check)
     app.command("next")(schedules.next_)
     app.command()(schedules.expand)
+    app.command()(diff.diff)
     app.command()(explain.explain)
     app.command()(ledger.migrate)
     app.command()(service.run)
@@ -50,6 +63,7 @@ def build() -> typer.Typer:
     app.command()(service.work)
     app.command()(demo.demo)
     app.add_typer(queue.jobs, name="jobs")
+    app.add_typer(export.export, name="export")
     return app
 
 
