@@ -26,7 +26,7 @@ def schedule(text: str, zone: str, dst: str = "cron", layout: Layout = Layout.FI
     return Schedule(f"{text} {zone}", timing, JobSpec("job"))
 
 
-def ask(*schedules: Schedule, steps: int = 40_000) -> Opinion:
+def ask(*schedules: Schedule, steps: int = 30_000) -> Opinion:
     opinion = SecondOpinion(ZONES.data, steps)
     return opinion.of({one.id: one for one in schedules}, ZONES.load, NOW)
 

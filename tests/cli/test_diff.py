@@ -106,3 +106,9 @@ def test_a_window_that_runs_backwards_is_refused(capsys: pytest.CaptureFixture[s
     backwards = ["--from", "2027-01-06", "--to", "2027-01-04"]
     assert run(["diff", "old.yaml", "new.yaml", *backwards]) == 2
     assert "swap the two" in capsys.readouterr().err
+
+
+def test_a_window_of_more_than_two_years_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    window = ["--from", "2027-01-06", "--to", "2030-01-06"]
+    assert run(["diff", "old.yaml", "new.yaml", *window]) == 2
+    assert "give a shorter span" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,13 @@ def test_fields_are_shown_where_no_sentence_is_exact(capsys: pytest.CaptureFixtu
     lines = explained("*/7 * * * *", "UTC", capsys)
     assert "  minute         */7" in lines
     assert lines[-1] == "  within 2 years no clock change touches a time of day that it asks for"
+
+
+def test_json_has_the_words_and_the_clock_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["explain", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "-o", "json"]
+    assert run(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["words"] == "at 02:30 every day"
+    assert {change["fate"] for change in found["clock_changes"]} == {"moved", "first"}
+    assert all(change["at"].endswith("T01:00:00Z") for change in found["clock_changes"])
+    assert len(found["occurrences"]) >= 3

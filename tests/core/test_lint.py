@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from cronledger.adapters.zones import PinnedZones
-from cronledger.core.cron import Layout, parse
-from cronledger.core.findings import CODES, Finding, Severity
+from cronledger.core.cron import Cron, Layout, parse
+from cronledger.core.findings import CODES, CRON_PATH, Finding, Severity
+from cronledger.core.instants import from_epoch
 from cronledger.core.lint import HERD, lint
 from cronledger.core.schedule import (
     DST_PRESETS,
@@ -21,6 +23,7 @@ from cronledger.core.schedule import (
     Schedule,
     Timing,
 )
+from timings import SETTINGS, Question, questions
 
 ZONES = PinnedZones()
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -280,3 +283,18 @@ def test_a_few_schedules_at_one_minute_or_many_at_others_are_no_herd() -> None:
 def test_findings_carry_the_schedule_they_are_about_in_the_order_of_the_file() -> None:
     both = {name: replace(schedule("*/7 * * * *"), id=name) for name in ("b", "a")}
     assert [finding.schedule for finding in lint(both, ZONES.load, NOW)] == ["b", "a"]
+
+
+@given(questions())
+@settings(SETTINGS, max_examples=150)
+def test_no_expression_breaks_a_lint_and_every_finding_is_inside_its_text(
+    question: Question,
+) -> None:
+    now = from_epoch(min(max(question.start, 0), 4_000_000_000))
+    one = Schedule("job", question.timing, JobSpec("job"))
+    for finding in findings(one, now):
+        assert finding.message.count("; ") == 1
+        assert finding.message == finding.message.strip()
+        if finding.path == CRON_PATH:
+            assert isinstance(one.timing.trigger, Cron)
+            assert finding.offset < len(one.timing.trigger.text)

@@ -28,8 +28,12 @@ _AROUND: Final = 2 * 86400
 _WEEK: Final = 7 * 86400
 # Times in one span; those of busier expressions are cut, to an hour around the change at least.
 _SPAN_MAX: Final = 150
+# It may read more into an expression than we do.
+_FOUND_MAX: Final = 4 * _SPAN_MAX
 # A step of croniter takes up to 0.15 ms, so that all of them take a few seconds.
-STEPS_MAX: Final = 40_000
+STEPS_MAX: Final = 30_000
+# A leap day comes again within eight years.
+_YEARS_MAX: Final = 9
 _BUILT_ON_IT: Final = "Airflow, Dagster, Procrastinate, PgQueuer"
 
 ZoneOf = Callable[[str], Zone]
@@ -85,30 +89,30 @@ class SecondOpinion:
         """Where the two differ; None if nowhere, or if croniter cannot read the expression."""
         theirs: set[int] = set()
         ours: set[int] = set()
-        for start, end in _spans(timing, zone, to_epoch(now)):
-            expected = instants(timing, zone, _window(start, end))
-            try:
-                found = list(self._walk(cron, timing.timezone, start, end))
-            except (CroniterError, ValueError):
-                return None
-            self._steps_left -= len(found) + 2
-            theirs.update(found)
-            ours.update(expected)
+        try:
+            walk = croniter(
+                cron.text,
+                second_at_beginning=cron.layout is Layout.SECONDS,
+                start_time=from_epoch(0),
+                max_years_between_matches=_YEARS_MAX,
+            )
+            for start, end in _spans(timing, zone, to_epoch(now)):
+                found = list(self._found(walk, timing.timezone, start, end))
+                reached = end if len(found) < _FOUND_MAX else found[-1] + 1
+                theirs.update(found)
+                ours.update(instants(timing, zone, _window(start, reached)))
+        except (CroniterError, ValueError):
+            return None
         difference = _Difference(sorted(theirs - ours), sorted(ours - theirs))
         return difference if theirs != ours else None
 
-    def _walk(self, cron: Cron, zone: str, start: int, end: int) -> Iterator[int]:
-        """What croniter yields in `[start, end)`; at most a few times what is reasonable."""
+    def _found(self, walk: croniter, zone: str, start: int, end: int) -> Iterator[int]:
+        """What croniter yields in `[start, end)`; the first `_FOUND_MAX` of it."""
         if zone not in self._clocks:
             self._clocks[zone] = ZoneInfo.from_file(io.BytesIO(self._data(zone)), key=zone)
-        first = datetime.fromtimestamp(start - 1, self._clocks[zone])
-        walk = croniter(
-            cron.text,
-            first,
-            second_at_beginning=cron.layout is Layout.SECONDS,
-            max_years_between_matches=9,
-        )
-        for _ in range(4 * _SPAN_MAX):
+        walk.set_current(datetime.fromtimestamp(start - 1, self._clocks[zone]))
+        for _ in range(_FOUND_MAX):
+            self._steps_left -= 1
             at = int(walk.get_next(float))
             if at >= end:
                 return

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cronledger.core.edits import Edit, QueueEdit, Setting
 
 DEFAULT_SPAN = timedelta(days=30)
+# Beyond it a schedule of every second has more keys than anyone compares.
+WINDOW_MAX = timedelta(days=731)
 # Of each schedule; the machine format has them all.
 KEYS_SHOWN = 10
 VALUE_SHOWN = 60
@@ -71,9 +73,12 @@ def _window(start: str | None, end: str | None, now: datetime) -> Window:
     first = instant(start, "--from") if start is not None else now
     try:
         last = instant(end, "--to") if end is not None else first + DEFAULT_SPAN
-        return Window(first, last)
+        window = Window(first, last)
     except (ValueError, OverflowError) as error:
         raise ConfigError(f"--from, --to: {error}") from None
+    if last - first > WINDOW_MAX:
+        raise ConfigError("--from, --to: more than two years lie between them; give a shorter span")
+    return window
 
 
 def _show_json(edits: Sequence[Edit], queues: Sequence[QueueEdit], window: Window) -> None:

@@ -12,7 +12,13 @@ from cronledger.cli import render
 from cronledger.cli.options import Database, Output, Words, database, load, pick, split_words
 from cronledger.cli.render import Format, human_span
 from cronledger.cli.schedules import note, occurrence_row
-from cronledger.core.instants import Window, format_duration, format_instant, to_epoch
+from cronledger.core.instants import (
+    Window,
+    format_duration,
+    format_instant,
+    from_epoch,
+    to_epoch,
+)
 from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
@@ -86,16 +92,39 @@ def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output:
     zone = zones.load(timing.timezone)
     window = Window(now, now + TWO_YEARS)
     following = next_after(timing, zone, now, NEXT_SHOWN)
+    found = list(effects(timing, zone, window))
     if output is not Format.TABLE:
         noted = [o for o in expand(timing, zone, window) if note(o)]
         rows = [occurrence_row(name, occurrence) for occurrence in (*following, *noted)]
-        render.show(output, "occurrences", rows, ("key", "local_time", "note"))
+        columns = ("key", "local_time", "note")
+        render.show(output, "occurrences", rows, columns, _in_words(timing, found))
         return
     for line in said(name, timing):
         render.say(line)
     for occurrence in following:
         render.say(f"  next           {_both_clocks(occurrence)}")
-    _say_effects(list(effects(timing, zone, window)))
+    _say_effects(found)
+
+
+def _in_words(timing: Timing, found: Sequence[Effect]) -> dict[str, Any]:
+    """What JSON says beside the occurrences: the sentence, and each clock change that matters."""
+    from cronledger.core.clock_changes import tell
+    from cronledger.core.cron import Cron
+    from cronledger.core.words import describe
+
+    cron = timing.trigger
+    return {
+        "words": describe(cron, timing.day_rule) if isinstance(cron, Cron) else None,
+        "clock_changes": [
+            {
+                "at": from_epoch(effect.change),
+                "fate": effect.fate,
+                "runs": [from_epoch(run) for run in effect.runs],
+                "message": tell(effect),
+            }
+            for effect in found
+        ],
+    }
 
 
 def said(name: str, timing: Timing) -> Iterator[str]:
