@@ -24,6 +24,7 @@ from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.clock_changes import Effect
+    from cronledger.core.cron import Cron
     from cronledger.core.diff import Finding
     from cronledger.core.expand import Occurrence
     from cronledger.core.schedule import Schedule, Timing
@@ -138,7 +139,7 @@ def said(name: str, timing: Timing) -> Iterator[str]:
         sentence = describe(trigger, timing.day_rule)
         if sentence:
             yield f"  runs           {sentence}"
-        for field, values in [] if sentence else _fields(timing):
+        for field, values in [] if sentence else _fields(trigger):
             yield f"  {field:<14} {values}"
     yield (
         f"  clock changes  a skipped time: {dst.gap}; a repeated time: {dst.fold}; "
@@ -162,9 +163,9 @@ def _both_clocks(occurrence: Occurrence) -> str:
     return f"{format_instant(occurrence.logical_time)} ({local} local)"
 
 
-def _fields(timing: Timing) -> list[tuple[str, str]]:
+def _fields(cron: Cron) -> list[tuple[str, str]]:
     """The expression's fields as written, by name."""
-    words = timing.trigger.text.split()
+    words = cron.text.split()
     names = {
         5: ("minute", "hour", "day of month", "month", "day of week"),
         6: ("field 1", "field 2", "field 3", "field 4", "field 5", "field 6"),
