@@ -21,6 +21,7 @@ from cronledger.ports import Clock, Observe, Zones
 if TYPE_CHECKING:
     from cronledger.adapters.postgres.embedded import EmbeddedServer
     from cronledger.adapters.postgres.session import Session
+    from cronledger.adapters.second_opinion import SecondOpinion
     from cronledger.core.schedule import ScheduleFile
     from cronledger.daemon.sidecar import Sidecar
     from cronledger.http import Server
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from cronledger.worker.pool import Worker
 
 EMBEDDED = "embedded"
+
+# Line and column of the value at a path below a schedule, at a character of its text.
+PlaceOf = Callable[[str, Sequence[str], int], tuple[int, int]]
 
 
 def version() -> str:
@@ -54,6 +58,30 @@ def load_file(path: Path, zone_data: Zones) -> ScheduleFile:
     from cronledger.adapters.config.load import load
 
     return load(path, zone_data)
+
+
+def load_placed(path: Path, zone_data: Zones) -> tuple[ScheduleFile, PlaceOf]:
+    """As `load_file`, with what tells where a key of a schedule stands."""
+    from cronledger.adapters.config.load import load_placed
+
+    file, places = load_placed(path, zone_data)
+    return file, places.of
+
+
+def second_opinion() -> SecondOpinion:
+    """What croniter says of schedules, on the same zone data as ours."""
+    from cronledger.adapters.second_opinion import SecondOpinion
+    from cronledger.adapters.zones import PinnedZones
+
+    return SecondOpinion(PinnedZones().data)
+
+
+def file_schema() -> str:
+    """The JSON Schema of the schedule file, as text."""
+    from cronledger.adapters.config.schema import schema_text
+    from cronledger.adapters.zones import PinnedZones
+
+    return schema_text(PinnedZones().names())
 
 
 def sample_file() -> str:

@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from cronledger.cli import (
+    check,
     demo,
+    diff,
     explain,
+    export,
     imports,
     ledger,
     queue,
@@ -48,9 +51,10 @@ def build() -> typer.Typer:
     )
     app.callback()(options)
     app.command()(schedules.init)
-    app.command()(schedules.check)
+    app.command()(check.check)
     app.command("next")(schedules.next_)
     app.command()(schedules.expand)
+    app.command()(diff.diff)
     app.command()(explain.explain)
     app.command("import")(imports.import_)
     app.command()(ledger.migrate)
@@ -61,6 +65,7 @@ def build() -> typer.Typer:
     app.command()(service.work)
     app.command()(demo.demo)
     app.add_typer(queue.jobs, name="jobs")
+    app.add_typer(export.export, name="export")
     return app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +12,18 @@ from cronledger.cli import render
 from cronledger.cli.options import Database, Output, Words, database, load, pick, split_words
 from cronledger.cli.render import Format, human_span
 from cronledger.cli.schedules import note, occurrence_row
-from cronledger.core.instants import Window, format_duration, format_instant, to_epoch
+from cronledger.core.instants import (
+    Window,
+    format_duration,
+    format_instant,
+    from_epoch,
+    to_epoch,
+)
 from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.core.clock_changes import Effect
     from cronledger.core.diff import Finding
     from cronledger.core.expand import Occurrence
     from cronledger.core.schedule import Schedule, Timing
@@ -80,24 +87,60 @@ def _key_of(words: Sequence[str]) -> OccurrenceKey | None:
 
 
 def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output: Format) -> None:
+    from cronledger.core.clock_changes import effects
     from cronledger.core.expand import expand, next_after
 
     zone = zones.load(timing.timezone)
+    window = Window(now, now + TWO_YEARS)
     following = next_after(timing, zone, now, NEXT_SHOWN)
-    effects = [o for o in expand(timing, zone, Window(now, now + TWO_YEARS)) if note(o)]
+    found = list(effects(timing, zone, window))
     if output is not Format.TABLE:
-        rows = [occurrence_row(name, occurrence) for occurrence in (*following, *effects)]
-        render.show(output, "occurrences", rows, ("key", "local_time", "note"))
+        noted = [o for o in expand(timing, zone, window) if note(o)]
+        rows = [occurrence_row(name, occurrence) for occurrence in (*following, *noted)]
+        columns = ("key", "local_time", "note")
+        render.show(output, "occurrences", rows, columns, _in_words(timing, found))
         return
-    render.say(f"{name}: {timing.trigger.text} in {timing.timezone}")
-    for field, values in _fields(timing):
-        render.say(f"  {field:<14} {values}")
-    for field, values in _limits(timing):
-        render.say(f"  {field:<14} {values}")
-    render.say(f"  clock changes  {_clock_changes(timing)}")
+    for line in said(name, timing):
+        render.say(line)
     for occurrence in following:
         render.say(f"  next           {_both_clocks(occurrence)}")
-    _say_effects(effects)
+    _say_effects(found)
+
+
+def _in_words(timing: Timing, found: Sequence[Effect]) -> dict[str, Any]:
+    """What JSON says beside the occurrences: the sentence, and each clock change that matters."""
+    from cronledger.core.clock_changes import tell
+    from cronledger.core.cron import Cron
+    from cronledger.core.words import describe
+
+    cron = timing.trigger
+    return {
+        "words": describe(cron, timing.day_rule) if isinstance(cron, Cron) else None,
+        "clock_changes": [
+            {
+                "at": from_epoch(effect.change),
+                "fate": effect.fate,
+                "runs": [from_epoch(run) for run in effect.runs],
+                "message": tell(effect),
+            }
+            for effect in found
+        ],
+    }
+
+
+def said(name: str, timing: Timing) -> Iterator[str]:
+    """The timing in words where a sentence says it exactly, else its fields; then its policies."""
+    from cronledger.core.cron import Cron
+    from cronledger.core.words import describe
+
+    trigger = timing.trigger
+    yield f"{name}: {trigger.text} in {timing.timezone}"
+    sentence = describe(trigger, timing.day_rule) if isinstance(trigger, Cron) else None
+    if sentence:
+        yield f"  runs           {sentence}"
+    for field, values in [*([] if sentence else _fields(timing)), *_limits(timing)]:
+        yield f"  {field:<14} {values}"
+    yield f"  clock changes  {_clock_changes(timing)}"
 
 
 def _clock_changes(timing: Timing) -> str:
@@ -113,13 +156,15 @@ def _clock_changes(timing: Timing) -> str:
     )
 
 
-def _say_effects(effects: Sequence[Occurrence]) -> None:
-    if not effects:
-        render.say("  within 2 years no clock change moves or merges an occurrence")
-    for occurrence in effects[:EFFECTS_SHOWN]:
-        render.say(f"  clock change   {_both_clocks(occurrence)}: {note(occurrence)}")
-    if len(effects) > EFFECTS_SHOWN:
-        render.say(f"  clock change   and {len(effects) - EFFECTS_SHOWN} more within 2 years")
+def _say_effects(found: Sequence[Effect]) -> None:
+    from cronledger.core.clock_changes import tell
+
+    if not found:
+        render.say("  within 2 years no clock change touches a time of day that it asks for")
+    for effect in found[:EFFECTS_SHOWN]:
+        render.say(f"  clock change   {tell(effect)}")
+    if len(found) > EFFECTS_SHOWN:
+        render.say(f"  clock change   and {len(found) - EFFECTS_SHOWN} more within 2 years")
 
 
 def _both_clocks(occurrence: Occurrence) -> str:

@@ -1,4 +1,4 @@
-"""Commands that need no database: init, check, next, expand."""
+"""Commands that need no database: init, next, expand."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
+from cronledger.cli.export import write
 from cronledger.cli.options import (
     FileArgument,
     From,
@@ -37,41 +38,18 @@ def init(
     file: FileArgument = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
 ) -> None:
-    """Write a commented schedules.yaml to start from."""
+    """Write a commented schedules.yaml to start from, and the schema that editors read with it."""
     from cronledger import wiring
 
     path = file_path(ctx, file)
+    schema = path.with_suffix(".schema.json")
     if path.exists() and not force:
         raise RefusedError(f"{path} exists; give another name, or --force to overwrite it")
-    try:
-        path.write_text(wiring.sample_file(), encoding="utf-8")
-    except OSError as error:
-        raise RefusedError(f"{path} cannot be written ({error.strerror})") from error
+    modeline = f"# yaml-language-server: $schema=./{schema.name}\n"
+    write(path, modeline + wiring.sample_file())
+    if force or not schema.exists():
+        write(schema, wiring.file_schema())
     render.tell(f"wrote {path}; next: cronledger check {path}")
-
-
-def check(ctx: typer.Context, file: FileArgument = None, output: Output = Format.TABLE) -> None:
-    """Validate the schedule file; every problem with its line, and what to write instead."""
-    path = file_path(ctx, file)
-    problems: list[dict[str, Any]] = []
-    schedules = 0
-    try:
-        loaded, _ = load(path)
-        schedules = len(loaded.schedules)
-    except ConfigError as error:
-        if output is Format.TABLE:
-            raise
-        problems = [
-            {"file": p.file, "line": p.line, "column": p.column, "subject": p.subject,
-             "message": p.message} for p in error.problems
-        ]  # fmt: skip
-    if output is Format.TABLE:
-        render.say(f"{path}: {schedules} schedule{'s' * (schedules != 1)}, no problem found")
-        return
-    columns = ("file", "line", "column", "subject", "message")
-    render.show(output, "problems", problems, columns, {"schedules": schedules})
-    if problems:
-        raise typer.Exit(ConfigError.exit_code)
 
 
 def next_(

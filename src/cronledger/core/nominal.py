@@ -65,8 +65,8 @@ def matching_instants(
 def asked_days(timing: Timing, cron: Cron, first: int, last: int) -> list[int]:
     """The days from `first` to `last`, both included, that a cron asks for; since 1970-01-01."""
     margin = _margin(timing)
-    unites = _unites(cron, timing.day_rule)
-    days = matching_days(cron, first - margin, last + margin, unites=unites)
+    either = unites(cron, timing.day_rule)
+    days = matching_days(cron, first - margin, last + margin, unites=either)
     if not _settles_days(timing):
         return days
     settled = {day for day in map(_Settled(timing).__getitem__, days) if day is not None}
@@ -103,10 +103,10 @@ def _first_day(
 
 def never_asks(timing: Timing, cron: Cron) -> bool:
     """Whether no day ever fits the cron under the timing's day rule."""
-    return not ever_matches(cron, unites=_unites(cron, timing.day_rule))
+    return not ever_matches(cron, unites=unites(cron, timing.day_rule))
 
 
-def _unites(cron: Cron, rule: DayRule) -> bool:
+def unites(cron: Cron, rule: DayRule) -> bool:
     """Whether a day is matched by either day field, rather than by both together."""
     match rule:
         case DayRule.VIXIE:
@@ -218,8 +218,8 @@ class _Names:
 
     def __init__(self, timing: Timing, cron: Cron, span: Segment) -> None:
         first, last = (span.start + span.offset) // _DAY, (span.end + span.offset) // _DAY
-        unites = _unites(cron, timing.day_rule)
-        self._days = frozenset(matching_days(cron, first, last, unites=unites))
+        either = unites(cron, timing.day_rule)
+        self._days = frozenset(matching_days(cron, first, last, unites=either))
         self._minutes = frozenset(_minutes_of_day(cron.hours, cron.minutes))
         self._seconds = frozenset(cron.seconds)
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import PlainValidator
+from pydantic import PlainValidator, WithJsonSchema
 
 from cronledger.adapters.config.findings import shown
 from cronledger.core.instants import format_duration, parse_duration, parse_instant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
     from enum import StrEnum
 
@@ -26,6 +27,19 @@ LAST_YEAR = 2198
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Day = TypeVar("_Day", date, datetime)
 _INTEGER = re.compile(r"[-+]?[0-9]{1,9}")
+# For the schema of the file: what an editor can check of a text before it is read.
+_DURATION_FORM = (
+    r"^(P(?=[0-9T])([0-9]+W)?([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+S)?)?|[0-9]+[smhdw])$"
+)
+_INSTANT_FORM = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?$"
+)
+
+
+def _reads(read: Callable[[Any], Any], form: dict[str, Any]) -> PlainValidator:
+    """A validator whose place in the schema is `form`."""
+    return PlainValidator(read, json_schema_input_type=Annotated[Any, WithJsonSchema(form)])
 
 
 def span(low: str, high: str) -> PlainValidator:
@@ -39,7 +53,8 @@ def span(low: str, high: str) -> PlainValidator:
             raise ValueError(f"{given} is out of bounds; write a duration from {low} to {high}")
         return found
 
-    return PlainValidator(read)
+    form = {"type": "string", "pattern": _DURATION_FORM, "examples": ["PT5M", "90s", "7d"]}
+    return _reads(read, form)
 
 
 def integer(low: int, high: int) -> PlainValidator:
@@ -52,7 +67,8 @@ def integer(low: int, high: int) -> PlainValidator:
             raise ValueError(f"expected {expected}, got {shown(text)}")
         return int(text)
 
-    return PlainValidator(read)
+    bounded = {"type": "integer", "minimum": low, "maximum": high}
+    return _reads(read, {"anyOf": [bounded, {"type": "string", "pattern": r"^[-+]?[0-9]{1,9}$"}]})
 
 
 def choice(kind: type[StrEnum]) -> PlainValidator:
@@ -66,7 +82,8 @@ def choice(kind: type[StrEnum]) -> PlainValidator:
             raise ValueError(f"expected {expected}, got {shown(text)}")
         return kind(text)
 
-    return PlainValidator(read)
+    # A digit without quotes is a number to an editor, and text to us.
+    return _reads(read, {"enum": [*(int(word) for word in words if word.isdecimal()), *words]})
 
 
 def instant() -> PlainValidator:
@@ -76,7 +93,8 @@ def instant() -> PlainValidator:
     def read(value: Any) -> datetime:
         return _within_years(parse_instant(as_text(value, expected)))
 
-    return PlainValidator(read)
+    examples = ["2026-03-29T01:00:00Z", "2026-03-29T02:00:00"]
+    return _reads(read, {"type": "string", "pattern": _INSTANT_FORM, "examples": examples})
 
 
 def day() -> PlainValidator:
@@ -92,7 +110,8 @@ def day() -> PlainValidator:
             raise ValueError(f"expected {expected}, got {shown(found)}") from None
         return _within_years(read)
 
-    return PlainValidator(of)
+    form = {"type": "string", "format": "date", "examples": ["2026-12-25"]}
+    return _reads(of, form)
 
 
 def _within_years(found: _Day) -> _Day:
@@ -112,7 +131,11 @@ def text(expected: str, longest: int, pattern: re.Pattern[str] | None = None) ->
             raise ValueError(f"expected {expected}, got {shown(found)}")
         return found
 
-    return PlainValidator(read)
+    form: dict[str, Any] = {"type": ["string", "number", "boolean"], "minLength": 1}
+    form["maxLength"] = longest
+    if pattern is not None:
+        form["pattern"] = f"^{pattern.pattern}$"
+    return _reads(read, form)
 
 
 def as_text(value: Any, expected: str) -> str:

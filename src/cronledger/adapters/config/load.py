@@ -12,6 +12,7 @@ from cronledger.adapters.config.findings import Findings, Place, subject
 from cronledger.adapters.config.models import FileModel
 from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, kind_of
 from cronledger.adapters.config.part import Part
+from cronledger.adapters.config.places import Places
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from cronledger.core.calendars import Calendar
 
-__all__ = ["VERSION", "Zones", "load", "parse", "sample"]
+__all__ = ["VERSION", "Zones", "load", "load_placed", "parse", "parse_placed", "sample"]
 
 VERSION = "1"
 
@@ -35,8 +36,18 @@ def load(path: Path, zones: Zones) -> ScheduleFile:
     return parse(read_bytes(path), str(path), zones)
 
 
+def load_placed(path: Path, zones: Zones) -> tuple[ScheduleFile, Places]:
+    """As `load`, with where everything stands."""
+    return parse_placed(read_bytes(path), str(path), zones)
+
+
 def parse(data: bytes, path: str, zones: Zones) -> ScheduleFile:
     """The schedule file with these bytes; `path` is only what problems and the result name."""
+    return parse_placed(data, path, zones)[0]
+
+
+def parse_placed(data: bytes, path: str, zones: Zones) -> tuple[ScheduleFile, Places]:
+    """As `parse`, with where everything stands."""
     findings = Findings(path)
     root = read(decode(data, findings), findings)
     if root is None or (isinstance(root, TextNode) and not root.text):
@@ -50,7 +61,8 @@ def parse(data: bytes, path: str, zones: Zones) -> ScheduleFile:
     schedules, queues = _build(root, findings, ZoneBook(zones))
     if findings.problems:
         raise findings.error()
-    return ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues)
+    file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues)
+    return file, Places(root)
 
 
 def sample() -> str:

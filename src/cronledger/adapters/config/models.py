@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from cronledger.adapters.config.fields import (
     MAX_TEXT,
@@ -148,8 +148,13 @@ def _spelled_out(value: Any) -> Any:
     return value
 
 
-DstForm = Annotated[DstModel | None, BeforeValidator(_preset)]
-CronForm = Annotated[CronModel | None, BeforeValidator(_spelled_out)]
+_Preset = Annotated[str, WithJsonSchema({"enum": list(core.DST_PRESETS)})]
+DstForm = Annotated[
+    DstModel | None, BeforeValidator(_preset, json_schema_input_type=_Preset | DstModel)
+]
+CronForm = Annotated[
+    CronModel | None, BeforeValidator(_spelled_out, json_schema_input_type=Expression | CronModel)
+]
 
 
 class DefaultsModel(Strict):

@@ -1,0 +1,59 @@
+"""`export`: artefacts that the program writes for other programs, and whether a copy is current."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cronledger.cli import render
+from cronledger.errors import ConfigError, RefusedError
+
+export = typer.Typer(no_args_is_help=True, help="Write artefacts for other programs.")
+
+
+@export.callback()
+def _export() -> None:
+    """Write artefacts for other programs."""
+
+
+@export.command()
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; else stdout.")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option("--check", help="Compare with this file; exit 1 if it differs.")
+    ] = None,
+) -> None:
+    """The JSON Schema of the schedule file, from which editors complete and check."""
+    from cronledger import wiring
+
+    text = wiring.file_schema()
+    if check is not None:
+        _compare(text, check)
+    elif output is None:
+        sys.stdout.write(text)
+    else:
+        write(output, text)
+        render.tell(f"wrote {output}")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file. Raises RefusedError if that cannot be done."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RefusedError(f"{path} cannot be written ({error.strerror})") from error
+
+
+def _compare(text: str, path: Path) -> None:
+    try:
+        found = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}); name a file to compare") from None
+    if found != text:
+        render.tell(f"{path} is not what this version writes; write it anew with -o {path}")
+        raise typer.Exit(1)
