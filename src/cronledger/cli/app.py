@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from cronledger.cli import demo, explain, ledger, queue, render, reports, schedules, service
+from cronledger.cli import (
+    demo,
+    explain,
+    ledger,
+    queue,
+    render,
+    reports,
+    schedules,
+    service,
+    trigger,
+)
 from cronledger.cli.options import Context
 from cronledger.errors import CronledgerError
 
@@ -47,6 +57,7 @@ def build() -> typer.Typer:
     app.command()(ledger.tick)
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
+    app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)
     app.add_typer(queue.jobs, name="jobs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from cronledger.core.instants import Window, parse_duration, parse_instant
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.core.audit import By
     from cronledger.core.schedule import ScheduleFile
     from cronledger.ports import Zones
     from cronledger.wiring import Store
@@ -42,6 +44,9 @@ Database = Annotated[
     str | None,
     typer.Option("--database", help="URL, or `embedded`.", show_default=False),
 ]
+
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit table.")]
+Actor = Annotated[str | None, typer.Option("--actor", help="Who; your login name, if not given.")]
 
 
 @dataclass(slots=True)
@@ -143,3 +148,13 @@ def window(
         return Window(lower, upper)
     except ValueError as error:
         raise ConfigError(f"--from, --to: {error}") from None
+
+
+def by_whom(actor: str | None, reason: str) -> By:
+    """Who changes something by hand, and why; both are kept."""
+    from cronledger.core.audit import By
+
+    try:
+        return By(actor or getpass.getuser(), reason)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
