@@ -43,11 +43,15 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Enqueue:
-    """Occurrences of one schedule to write, with the job that each becomes."""
+    """Occurrences of one schedule to write, with the job that each becomes.
+
+    `run_ats`: when each job may start; () is at its logical time.
+    """
 
     schedule_id: int
     job: JobSpec
     owed: tuple[Owed, ...]
+    run_ats: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,9 @@ class Recorded(Protocol):
     def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
         """How far each recorded key came, by epoch."""
 
+    def unfinished(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these schedules have a job that is not finished."""
+
     def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys whose job is gone."""
 
@@ -128,6 +135,9 @@ class Audited(Protocol):
 
 class Ledger(Versions, Recorded, Enqueuer, Audited, Protocol):
     """All of them, on one connection."""
+
+    def enqueue_by_hand(self, schedule_id: int, key: str, job: JobSpec) -> int:
+        """One job of a schedule outside its occurrences; returns the job's id."""
 
     def reconciled(self) -> None:
         """Note that a reconcile over every schedule has just completed."""

@@ -49,7 +49,17 @@ MODELS = (
 )
 # What a default of the core is called on the page where the two differ.
 SPELLED = {"backoff_base": "base", "backoff_cap": "cap", "maximum": "max"}
-OWN_TABLE = {"exclusions", "trigger", "catchup", "dst", "payload", "pauses", "skip"}
+OWN_TABLE = {
+    "aliases",
+    "exclusions",
+    "pace",
+    "trigger",
+    "catchup",
+    "dst",
+    "payload",
+    "pauses",
+    "skip",
+}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model.__name__))

@@ -13,7 +13,6 @@ from cronledger.adapters.zones import PinnedZones
 from cronledger.core.expand import instants
 from cronledger.core.instants import Window
 from cronledger.core.schedule import ScheduleFile
-from cronledger.errors import ConfigError
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 
@@ -52,16 +51,6 @@ def loaded(found: Imported) -> ScheduleFile:
     file = parse(found.text.encode(), "imported.yaml", zones())
     assert list(file.schedules) == [entry.id for entry in found.entries if not entry.refusal]
     return file
-
-
-def loads(found: Imported) -> None:
-    """Checks that the file is accepted, but for intervals while the language has none."""
-    try:
-        loaded(found)
-    except ConfigError as error:
-        others = [p for p in error.problems if "'every' is not supported" not in p.message]
-        if others:
-            raise
 
 
 def owed(file: ScheduleFile, name: str, window: Window) -> list[int]:

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from import_sources import CASES, imported, loads
+from import_sources import CASES, imported, loaded
 
 from cronledger.adapters.imports.model import Imported, Origin
 from cronledger.errors import ConfigError
@@ -44,7 +44,7 @@ def is_sound(found: Imported, lines: int) -> None:
         assert 1 <= entry.line <= lines
         assert bool(entry.refusal) == (not entry.id)
     assert found.entries or found.cautions
-    loads(found)
+    loaded(found)
 
 
 @given(ORIGINS, st.text(max_size=300))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from import_sources import about, codes, imported, loaded, loads, one
+from import_sources import about, codes, imported, loaded, one
 
 from cronledger.adapters.imports.model import CronTrigger, Decision, Entry, Every, Origin
 from cronledger.core.cron import Layout
@@ -98,7 +98,7 @@ def test_an_interval_of_celery_is_carried_with_its_phase(
     text = f"{head}\nbeat_schedule = {{'a': {{'task': 't', 'schedule': {schedule}}}}}\n"
     made = imported(CELERY, text)
     assert f"every: {written}\n" in made.text
-    loads(made)
+    loaded(made)
 
 
 def test_the_traps_of_a_crontab_of_celery() -> None:

@@ -21,6 +21,7 @@ from cronledger.cli import (
     reports,
     schedules,
     service,
+    trigger,
 )
 from cronledger.cli.options import Context
 from cronledger.errors import CronledgerError
@@ -62,6 +63,7 @@ def build() -> typer.Typer:
     app.command()(ledger.tick)
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
+    app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)
     app.add_typer(queue.jobs, name="jobs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from cronledger.core.instants import Window, parse_duration, parse_instant
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.core.audit import By
     from cronledger.core.schedule import ScheduleFile
     from cronledger.ports import Zones
     from cronledger.wiring import Store
@@ -42,6 +44,9 @@ Database = Annotated[
     str | None,
     typer.Option("--database", help="URL, or `embedded`.", show_default=False),
 ]
+
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit table.")]
+Actor = Annotated[str | None, typer.Option("--actor", help="Who; your login name, if not given.")]
 
 
 @dataclass(slots=True)
@@ -81,15 +86,20 @@ def load(path: Path) -> tuple[ScheduleFile, Zones]:
 
 
 def pick(file: ScheduleFile, names: Sequence[str]) -> list[str]:
-    """The schedules named, all if none is; each must be in the file."""
+    """The schedules named, all if none is; one with parameters stands for all combinations."""
     from difflib import get_close_matches
 
+    from cronledger.core.parameters import declared
+
+    chosen: list[str] = []
     for name in names:
-        if name not in file.schedules:
+        found = [id_ for id_ in file.schedules if name in (id_, declared(id_))]
+        if not found:
             close = get_close_matches(name, file.schedules, 1)
             hint = f"did you mean {close[0]!r}?" if close else "`check` lists what the file has"
             raise ConfigError(f"{file.path} has no schedule {name!r}; {hint}")
-    return list(names) or list(file.schedules)
+        chosen += found
+    return chosen or list(file.schedules)
 
 
 @contextmanager
@@ -143,3 +153,13 @@ def window(
         return Window(lower, upper)
     except ValueError as error:
         raise ConfigError(f"--from, --to: {error}") from None
+
+
+def by_whom(actor: str | None, reason: str) -> By:
+    """Who changes something by hand, and why; both are kept."""
+    from cronledger.core.audit import By
+
+    try:
+        return By(actor or getpass.getuser(), reason)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None

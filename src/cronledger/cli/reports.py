@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +14,15 @@ import typer
 from cronledger.cli import render
 from cronledger.cli.explain import key_row
 from cronledger.cli.options import (
+    Actor,
     Database,
     From,
     Output,
+    Reason,
     Since,
     To,
     Words,
+    by_whom,
     database,
     load,
     pick,
@@ -33,7 +35,6 @@ from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cronledger.core.audit import By
     from cronledger.core.diff import OccurrenceClass
     from cronledger.core.schedule import ScheduleFile
     from cronledger.flows.backfill import Filling
@@ -115,8 +116,8 @@ def backfill(
         int | None, typer.Option("--limit", min=1, help="At most so many keys.")
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write; without it, only show.")] = False,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the audit table.")] = "",
-    actor: Annotated[str | None, typer.Option("--actor", help="Who; your login name.")] = None,
+    reason: Reason = "",
+    actor: Actor = None,
     database_url: Database = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -124,7 +125,7 @@ def backfill(
     from cronledger.flows.backfill import fill, order
 
     wanted = set(_classes(f"missing,{include or ''}", "--include", FILLABLE))
-    by = _by(actor, reason) if apply else None
+    by = by_whom(actor, reason) if apply else None
     with _compared(ctx, database_url, words, (start, end, since)) as compared:
         ordered = order(compared.drifts, compared.file.schedules, wanted, limit)
         written = 0
@@ -133,7 +134,10 @@ def backfill(
                 done = fill(ordered, by, compared.ledger, compared.zones, _quiet, advance)
             written = sum(len(filled.epochs) for filled in done)
     for name in ordered.unknown:
-        render.tell(f"{name} has gaps but is not in {compared.file.path}; nothing is filled for it")
+        render.tell(
+            f"{name} has gaps, but {compared.file.path} does not say what its job is "
+            "(removed, or managed by another scheduler); nothing is filled for it"
+        )
     rows = [row | {"applied": apply} for filling in ordered.fillings for row in _keys(filling)]
     extra = {"applied": apply, "written": written, "left_by_limit": ordered.left}
     render.show(output, "occurrences", rows, ("key",), extra)
@@ -213,8 +217,8 @@ def _keys_of(count: int) -> str:
 def _keys(filling: Filling) -> list[dict[str, Any]]:
     return [
         {
-            "key": str(OccurrenceKey(filling.schedule.id, from_epoch(epoch))),
-            "schedule": filling.schedule.id,
+            "key": str(OccurrenceKey(filling.standing.name, from_epoch(epoch))),
+            "schedule": filling.standing.name,
             "logical_time": from_epoch(epoch),
         }
         for epoch in filling.epochs
@@ -232,15 +236,6 @@ def _classes(
         if name not in choice:
             raise ConfigError(f"{option}: no class {name!r}; write one of {', '.join(choice)}")
     return tuple(OccurrenceClass(name) for name in names)
-
-
-def _by(actor: str | None, reason: str) -> By:
-    from cronledger.core.audit import By
-
-    try:
-        return By(actor or getpass.getuser(), reason)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
 
 
 def _quiet(_: object) -> None:

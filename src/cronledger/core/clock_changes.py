@@ -12,8 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from cronledger.core.cron import Cron
+from cronledger.core.every import Stride
 from cronledger.core.expand import expand, instants
 from cronledger.core.instants import Segment, Window, Zone, from_epoch
+from cronledger.core.rrule import Rrule
+from cronledger.core.triggers import singles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +92,7 @@ def tell(effect: Effect) -> str:
 
 
 def _names_times_of_day(timing: Timing) -> bool:
-    return isinstance(timing.trigger, Cron)
+    return any(isinstance(single, Cron | Stride | Rrule) for single in singles(timing.trigger))
 
 
 def _gap(timing: Timing, zone: Zone, before: Segment, after: Segment) -> Effect | None:

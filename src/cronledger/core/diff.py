@@ -15,6 +15,9 @@ from enum import StrEnum
 from cronledger.core.instants import from_epoch
 from cronledger.core.plan import LeftOut, Reason
 
+# Recorded by another scheduler, whose record says that it ran; it has no job of ours.
+EXTERNAL = "external"
+
 
 class OccurrenceClass(StrEnum):
     """What became of an expected or recorded key. `DEAD` and `CANCELLED` are ends of its job."""
@@ -96,13 +99,13 @@ def classify_recorded(
     logical_time = from_epoch(epoch)
     if not is_expected:
         found = OccurrenceClass.UNEXPECTED
-    elif stages.state is None:
+    elif stages.state is None and stages.via != EXTERNAL:
         found = OccurrenceClass.ORPHANED
     elif stages.state in (OccurrenceClass.DEAD, OccurrenceClass.CANCELLED):
         found = OccurrenceClass(stages.state)
     elif stages.recorded_at > logical_time + grace:
         found = OccurrenceClass.LATE
-    elif stages.state == OccurrenceClass.COMPLETED:
+    elif stages.via == EXTERNAL or stages.state == OccurrenceClass.COMPLETED:
         found = OccurrenceClass.COMPLETED
     else:
         found = OccurrenceClass.RUNNING

@@ -6,6 +6,7 @@ On time is enqueued; late is for the catch-up policy to decide. Each key left ou
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,11 +26,12 @@ class Reason(StrEnum):
     COALESCED = "coalesced"
     PAUSED = "paused"
     SKIPPED = "skipped"
+    OVERLAP = "overlap"
 
     @property
     def suppresses(self) -> bool:
         """Suppressed: never owed. The others are omitted: owed, and given up by catch-up policy."""
-        return self in (Reason.PAUSED, Reason.SKIPPED)
+        return self in (Reason.PAUSED, Reason.SKIPPED, Reason.OVERLAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,14 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a tick does about one schedule: epochs to enqueue (ascending), and ranges left out."""
+    """What a tick does about one schedule: epochs to enqueue (ascending), and ranges left out.
+
+    `caught_up` are those of `enqueue` that are late.
+    """
 
     enqueue: tuple[int, ...]
     left_out: tuple[LeftOut, ...]
+    caught_up: frozenset[int] = frozenset()
 
 
 def reach(schedule: Schedule, decided_to: datetime, now: datetime, deadline: timedelta) -> Window:
@@ -86,7 +92,22 @@ def plan(
             late.append(epoch)
     caught_up, omitted = _catch_up(late, schedule.catchup, to_epoch(decided_to))
     reasons.update(omitted)
-    return Plan(tuple(sorted(enqueue + caught_up)), tuple(ranges(expected, reasons)))
+    return Plan(
+        tuple(sorted(enqueue + caught_up)),
+        tuple(ranges(expected, reasons)),
+        frozenset(caught_up),
+    )
+
+
+def without_overlap(made: Plan, expected: Sequence[int], *, busy: bool) -> Plan:
+    """The plan under `overlap: skip`: nothing while an earlier occurrence is unfinished (`busy`),
+    else only the newest key, so that no two of one pass overlap either."""
+    taken = () if busy else made.enqueue[-1:]
+    reasons = {epoch: Reason.OVERLAP for epoch in made.enqueue if epoch not in taken}
+    for span in made.left_out:
+        for epoch in expected[bisect_left(expected, span.start) : bisect_left(expected, span.end)]:
+            reasons[epoch] = span.reason
+    return Plan(tuple(taken), tuple(ranges(expected, reasons)), made.caught_up & set(taken))
 
 
 def suppression(schedule: Schedule, epoch: int) -> Reason | None:

@@ -97,17 +97,29 @@ class Order(StrEnum):
     NEWEST = "newest"
 
 
+class Overlap(StrEnum):
+    """What becomes of a due key while an earlier occurrence is unfinished.
+
+    ALLOW enqueues it; SKIP suppresses it.
+    """
+
+    ALLOW = "allow"
+    SKIP = "skip"
+
+
 @dataclass(frozen=True, slots=True)
 class Catchup:
     """What a tick does about keys that are later than the deadline.
 
-    `window` is how far back a tick looks; `maximum` bounds what one pass enqueues by catch-up.
+    `window` is how far back a tick looks; `maximum` bounds what one pass enqueues by catch-up;
+    `pace` is the span between the starts of two keys that were caught up in one pass.
     """
 
     policy: CatchupPolicy = CatchupPolicy.LATEST
     window: timedelta = timedelta(days=1)
     maximum: int = 100
     order: Order = Order.OLDEST
+    pace: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,9 @@ class Schedule:
 
     `grace`: how long a due key may lack a record before it is missing. `objective`: how long after
     its logical time an occurrence may stay unfinished. `deadline`: lateness up to which a tick
-    enqueues a key as on time; later than that `catchup` decides.
+    enqueues a key as on time; later than that `catchup` decides. `splay` delays the start of each
+    job by a stable share of it, never the key. `managed_by` names another scheduler: its keys are
+    compared, never enqueued. `aliases` are earlier ids, whose history is carried on.
     """
 
     id: str
@@ -152,6 +166,19 @@ class Schedule:
     catchup: Catchup = Catchup()
     pauses: tuple[Pause, ...] = ()
     skip: frozenset[OccurrenceKey] = frozenset()
+    overlap: Overlap = Overlap.ALLOW
+    splay: timedelta = timedelta(0)
+    managed_by: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+def known_as(schedules: Mapping[str, Schedule]) -> dict[str, Schedule]:
+    """The schedules by their ids and by those they had before.
+
+    What fell due under an earlier id keeps its key; the policies and the job are those of now.
+    """
+    earlier = {alias: s for s in schedules.values() for alias in s.aliases}
+    return earlier | dict(schedules)
 
 
 @dataclass(frozen=True, slots=True)

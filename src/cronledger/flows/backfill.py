@@ -14,7 +14,7 @@ from cronledger.core.events import Enqueued
 from cronledger.core.expected import Standing, owed
 from cronledger.core.instants import from_epoch
 from cronledger.core.keys import OccurrenceKey
-from cronledger.core.schedule import Schedule
+from cronledger.core.schedule import Schedule, known_as
 from cronledger.flows.reconcile import Drift
 from cronledger.ports import Enqueue, Ledger, Observe, Zones
 
@@ -36,7 +36,7 @@ class Order:
     """What to fill, oldest first within each schedule.
 
     `left`: keys that the limit leaves out. `unknown`: schedules with keys to fill that the file
-    does not have; they are left alone, because nobody says what their job is.
+    does not have, or that another scheduler manages; they are left alone.
     """
 
     fillings: tuple[Filling, ...]
@@ -64,14 +64,15 @@ def order(
     limit: int | None,
 ) -> Order:
     """The keys in any class of `include`, at most `limit` over all schedules."""
+    ours = known_as(schedules)
     room = limit
     fillings: list[Filling] = []
     unknown: list[str] = []
     left = 0
     for drift in drifts:
         wanted = drift.epochs(include)
-        schedule = schedules.get(drift.schedule)
-        if schedule is None:
+        schedule = ours.get(drift.schedule)
+        if schedule is None or schedule.managed_by is not None:
             unknown += [drift.schedule] if wanted else []
             continue
         taken = wanted if room is None else wanted[:room]
@@ -103,8 +104,8 @@ def fill(
             written += _write(filling, chunk, by, ledger, zones)
             progress(len(chunk))
         duplicates = len(filling.epochs) - len(written)
-        observe(Enqueued(filling.schedule.id, tuple(written), duplicates))
-        done.append(Filled(filling.schedule.id, tuple(written), duplicates))
+        observe(Enqueued(filling.standing.name, tuple(written), duplicates))
+        done.append(Filled(filling.standing.name, tuple(written), duplicates))
     return done
 
 
@@ -117,6 +118,6 @@ def _write(
         written = ledger.enqueue_once([item], "backfill", zones.version)
         epochs = list(written.get(filling.standing.id, []))
         if epochs:
-            keys = [str(OccurrenceKey(filling.schedule.id, from_epoch(e))) for e in epochs]
-            ledger.audit(AuditEntry(by, "backfill", filling.schedule.id, {"keys": keys}))
+            keys = [str(OccurrenceKey(filling.standing.name, from_epoch(e))) for e in epochs]
+            ledger.audit(AuditEntry(by, "backfill", filling.standing.name, {"keys": keys}))
     return epochs

@@ -22,7 +22,7 @@ from cronledger.core.diff import (
 from cronledger.core.expected import Standing, expected
 from cronledger.core.instants import Window, from_epoch, up_to
 from cronledger.core.plan import LeftOut, Reason, suppression
-from cronledger.core.schedule import Schedule
+from cronledger.core.schedule import Schedule, known_as
 from cronledger.ports import Ledger, Zones
 
 # Schedules compared in one round of queries: bounds the memory of a pass.
@@ -63,14 +63,16 @@ def reconcile(
     """
     now = ledger.now()
     due = window.intersect(window.start, max(window.start, up_to(now, now).end))
-    standings = ledger.standings(only)
+    ours = known_as(schedules)
+    names = None if only is None else {n for n, s in ours.items() if s.id in only} | set(only)
+    standings = ledger.standings(names)
     for start in range(0, len(standings), CHUNK):
         chunk = standings[start : start + CHUNK]
         spans = [(standing.id, due) for standing in chunk]
         held = _Held.read(ledger, spans, details)
         for standing in chunk:
             owed = expected(standing.versions, due, zones.load)
-            yield _compare(schedules.get(standing.name), standing, owed, held, now)
+            yield _compare(ours.get(standing.name), standing, owed, held, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from cronledger.core.diff import reasons_of
 from cronledger.core.events import Enqueued, KeysLeftOut, VersionsNoted
 from cronledger.core.expand import Occurrence
 from cronledger.core.expected import Standing, expected, owed
-from cronledger.core.instants import to_epoch, up_to
-from cronledger.core.plan import LeftOut, Plan, plan, reach
-from cronledger.core.schedule import Schedule, ScheduleFile
+from cronledger.core.instants import Window, from_epoch, to_epoch, up_to
+from cronledger.core.plan import LeftOut, Plan, plan, reach, without_overlap
+from cronledger.core.schedule import Overlap, Schedule, ScheduleFile, known_as
+from cronledger.core.start import run_ats
 from cronledger.ports import Decision, Enqueue, Ledger, Noted, Observe, Zones
 
 # Schedules decided on in one transaction: bounds how long a lock is held.
@@ -65,7 +66,8 @@ def tick(
     moment: Moment,
 ) -> list[Ticked]:
     """Decide on everything due by `moment.now`; only schedules about which something was done."""
-    known = [(schedules[s.name], s) for s in ledger.standings(schedules.keys())]
+    ours = {name: s for name, s in known_as(schedules).items() if s.managed_by is None}
+    known = [(ours[s.name], s) for s in ledger.standings(ours.keys())]
     done: list[Ticked] = []
     for start in range(0, len(known), CHUNK):
         done += _Pass(ledger, zones, observe, moment).run(known[start : start + CHUNK])
@@ -123,6 +125,8 @@ class _Pass:
         spans = list(windows.items())
         recorded = self.ledger.recorded(spans)
         left_out = self.ledger.left_out(spans)
+        skipping = [s.id for schedule, s in known if schedule.overlap is Overlap.SKIP]
+        busy = self.ledger.unfinished(skipping) if skipping else frozenset()
         looks = []
         for schedule, standing in known:
             due = expected(standing.versions, windows[standing.id], self.zones.load)
@@ -130,18 +134,13 @@ class _Pass:
             made = plan(
                 schedule, due, settled, decided_to[standing.id], now, self._deadline(schedule)
             )
+            if schedule.overlap is Overlap.SKIP:
+                made = without_overlap(made, due, busy=standing.id in busy)
             looks.append(_Look(schedule, standing, due, made))
         return looks
 
     def _write(self, looks: Sequence[_Look]) -> list[Ticked]:
-        batch = [
-            Enqueue(
-                look.standing.id,
-                look.schedule.job,
-                tuple(owed(look.standing.versions, look.plan.enqueue, self.zones.load)),
-            )
-            for look in looks
-        ]
+        batch = [self._enqueue(look) for look in looks]
         written = self.ledger.enqueue_once(
             [item for item in batch if item.owed], "tick", self.zones.version, self.moment.as_of
         )
@@ -150,8 +149,23 @@ class _Pass:
             new = set(written.get(look.standing.id, ()))
             enqueued = tuple(o.occurrence for o in item.owed if o.occurrence.instant in new)
             duplicates = len(item.owed) - len(enqueued)
-            done.append(Ticked(look.schedule.id, enqueued, look.plan.left_out, duplicates))
+            done.append(Ticked(look.standing.name, enqueued, look.plan.left_out, duplicates))
         return done
+
+    def _enqueue(self, look: _Look) -> Enqueue:
+        schedule, versions, epochs = look.schedule, look.standing.versions, look.plan.enqueue
+        found = tuple(owed(versions, epochs, self.zones.load))
+        following = [self._following(look, epoch) for epoch in epochs]
+        starts = run_ats(schedule, epochs, following, look.plan.caught_up, self.moment.now)
+        return Enqueue(look.standing.id, schedule.job, found, tuple(starts))
+
+    def _following(self, look: _Look, epoch: int) -> int | None:
+        """The next expected key, if it may bound the splay."""
+        if not look.schedule.splay:
+            return None
+        start = from_epoch(epoch + 1)
+        window = Window(start, start + look.schedule.splay)
+        return next(iter(expected(look.standing.versions, window, self.zones.load)), None)
 
     def _decision(self, look: _Look, decided_to: datetime) -> Decision:
         came_due = sum(1 for epoch in look.expected if epoch >= to_epoch(decided_to))

@@ -25,6 +25,7 @@ from cronledger.core.every import Elapsed, Stride
 from cronledger.core.expand import never_fires, next_after
 from cronledger.core.instants import EPOCH
 from cronledger.core.keys import SCHEDULE_ID, OccurrenceKey
+from cronledger.core.parameters import prefixes, with_parameters
 from cronledger.core.rrule import Rrule
 from cronledger.core.schedule import (
     DST_PRESETS,
@@ -38,7 +39,7 @@ from cronledger.core.schedule import (
 from cronledger.core.triggers import NOTHING_EXCLUDED, Single, Trigger, singles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
 
     from pydantic import BaseModel
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cronledger.core.instants import Zone
 
 _CORE_ZONE = str(next(given.default for given in fields(Timing) if given.name == "timezone"))
+ID_LENGTH_MAX = 200
 _BEFORE_ALL = EPOCH - timedelta(days=2)
 
 
@@ -83,24 +85,38 @@ def build_queue(part: Part, name: str) -> QueueSpec:
     return queue
 
 
-def build_schedule(part: Part, name: str, defaults: Defaults, zones: ZoneBook) -> Schedule | None:
-    """One schedule, or None if what decides its times is missing or wrong."""
+def build_schedules(part: Part, name: str, defaults: Defaults, zones: ZoneBook) -> list[Schedule]:
+    """One schedule, or one for each combination of its parameters; none if its times are wrong."""
     if SCHEDULE_ID.fullmatch(name) is None:
         part.refuse_at(part.place, f"{shown(name)} is no schedule id; write {NAME_FORM}")
     model = part.shape(ScheduleModel)
     zone = defaults.zone if model.timezone is None else _zone(part, model.timezone, zones)
     job = _job(part, model.job, defaults, name)
-    skip = frozenset(_skipped(part, model, name))
+    matrix = model.matrix or {}
+    ids = dict(prefixes(name, matrix))
+    skip = frozenset(_skipped(part, model, ids))
     # In an unknown zone the rest is still worth reading, for its mistakes.
     timing = _timing(part, model, defaults, Ground(name, zone or zones.find(_CORE_ZONE)))
     if zone is None:
-        return None
+        return []
     pauses = tuple(_pauses(part, model, zone))
     if timing is None:
-        return None
+        return []
     _check_fires(part, timing, zone)
+    _check_parameters(part, job, ids)
     policies = _policies(model, defaults.model)
-    return Schedule(name, timing, job, pauses=pauses, skip=skip, **policies)
+    return with_parameters(
+        Schedule(name, timing, job, pauses=pauses, skip=skip, **policies), matrix
+    )
+
+
+def _check_parameters(part: Part, job: JobSpec, ids: Mapping[str, dict[str, str]]) -> None:
+    if max(map(len, ids)) > ID_LENGTH_MAX:
+        part.refuse(["matrix"], f"matrix: ids get longer than {ID_LENGTH_MAX}; shorten the values")
+    both = sorted({key for given in ids.values() for key in given} & set(job.payload))
+    if both:
+        message = f"matrix: {both[0]!r} stands in the payload too; remove one of the two"
+        part.refuse(["matrix"], message)
 
 
 def _timing(part: Part, model: ScheduleModel, defaults: Defaults, ground: Ground) -> Timing | None:
@@ -186,7 +202,7 @@ def _pauses(part: Part, model: ScheduleModel, zone: Zone) -> Iterator[Pause]:
         yield Pause(start, end, pause.reason)
 
 
-def _skipped(part: Part, model: ScheduleModel, name: str) -> Iterator[OccurrenceKey]:
+def _skipped(part: Part, model: ScheduleModel, ids: Collection[str]) -> Iterator[OccurrenceKey]:
     for index, text in enumerate(model.skip or ()):
         if text is None:
             continue
@@ -195,8 +211,9 @@ def _skipped(part: Part, model: ScheduleModel, name: str) -> Iterator[Occurrence
         except ValueError as error:
             part.refuse(["skip", index], f"skip: {error}")
             continue
-        if key.schedule != name:
-            message = f"skip: {shown(text)} is of another schedule; write {name}:<logical time>"
+        if key.schedule not in ids:
+            mine = next(iter(ids))
+            message = f"skip: {shown(text)} is of another schedule; write {mine}:<logical time>"
             part.refuse(["skip", index], message)
         yield key
 
@@ -240,7 +257,10 @@ def _preset_of(trigger: Single) -> str:
 def _policies(model: ScheduleModel, defaults: DefaultsModel) -> dict[str, Any]:
     """The policies around the timing that are given, by the schedule or else by `defaults`."""
     both = _given(defaults) | _given(model)
-    policies = {key: both[key] for key in ("grace", "objective", "deadline") if key in both}
+    names = ("grace", "objective", "deadline", "overlap", "splay", "managed_by")
+    policies = {key: both[key] for key in names if key in both}
+    if model.aliases:
+        policies["aliases"] = tuple(alias for alias in model.aliases if alias is not None)
     catchup = _given(defaults.catchup) | _given(model.catchup)
     return policies | ({"catchup": Catchup(**catchup)} if catchup else {})
 

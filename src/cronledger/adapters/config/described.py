@@ -48,6 +48,15 @@ DESCRIPTIONS: Mapping[str, str] = {
     "catchup": "What happens to keys that are later than the deadline.",
     "pause": "Spans of time in which nothing is owed.",
     "skip": "Keys of this schedule that are not owed.",
+    "overlap": "What happens to a key while an earlier run is unfinished: allow it, or skip it.",
+    "splay": "Up to how much later than its time a job starts: a share of it that is always the "
+    "same for one schedule. The key does not move.",
+    "rate": "At which rate late keys that are caught up start.",
+    "aliases": "Ids that the schedule had before; their history is carried on.",
+    "managed_by": "The other scheduler that runs it: its runs are compared, never enqueued.",
+    "matrix": "Parameters with their values: a run of its own, with a key of its own, for each "
+    "combination.",
+    "tzdata": "The version of the zone data that the file asks for, or >= the oldest that will do.",
     "job": "The job that an occurrence becomes.",
     "gap": "A time that the clock jumps over: skip it, shift it by the gap, or take the next "
     "instant after the gap.",

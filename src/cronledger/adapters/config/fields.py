@@ -6,7 +6,8 @@ Each function here makes a pydantic validator; what it raises is shown to people
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -16,16 +17,25 @@ from cronledger.core.instants import format_duration, parse_duration, parse_inst
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import timedelta
     from enum import StrEnum
 
 MAX_TEXT = 500
+_PER = {
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
 # A year inside what the core counts, so that no zone carries a time beyond it.
 FIRST_YEAR = 1970
 LAST_YEAR = 2198
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Day = TypeVar("_Day", date, datetime)
+_RATE = re.compile(r"([0-9]{1,6})/(s|m|h|d)")
+_PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,19}")
+_PARAMETER_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+COMBINATIONS_MAX = 1000
 _INTEGER = re.compile(r"[-+]?[0-9]{1,9}")
 # For the schema of the file: what an editor can check of a text before it is read.
 _DURATION_FORM = (
@@ -149,3 +159,47 @@ def as_text(value: Any, expected: str) -> str:
         raise ValueError(f"expected {expected}, got {len(value)} characters")
     assert isinstance(value, str)
     return value
+
+
+def pace() -> PlainValidator:
+    """A rate such as 60/m, as the span between two."""
+    expected = "a rate such as 60/m, 1/s or 500/h"
+
+    def read(value: Any) -> timedelta:
+        found = _RATE.fullmatch(as_text(value, expected))
+        if found is None or int(found[1]) == 0:
+            raise ValueError(f"expected {expected}, got {shown(value)}")
+        return _PER[found[2]] / int(found[1])
+
+    return _reads(read, {"type": "string", "pattern": f"^{_RATE.pattern}$", "examples": ["60/m"]})
+
+
+def matrix() -> PlainValidator:
+    """Parameters by name, each a list of values that a key may hold."""
+    expected = "parameters such as {region: [eu, us]}"
+
+    def read(value: Any) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, dict) or not value:
+            raise ValueError(f"expected {expected}")
+        found = {name: _values(name, given) for name, given in value.items()}
+        if prod(map(len, found.values())) > COMBINATIONS_MAX:
+            raise ValueError(f"more than {COMBINATIONS_MAX} combinations; write several schedules")
+        return found
+
+    values = {"type": "array", "minItems": 1, "items": {"type": ["string", "number", "boolean"]}}
+    names = {"pattern": f"^{_PARAMETER.pattern}$"}
+    form = {"type": "object", "minProperties": 1, "propertyNames": names}
+    return _reads(read, {**form, "additionalProperties": values})
+
+
+def _values(name: Any, given: Any) -> tuple[str, ...]:
+    if _PARAMETER.fullmatch(str(name)) is None:
+        raise ValueError(f"{shown(name)} is no parameter; write a-z, 0-9 and '_', a letter first")
+    values = given if isinstance(given, list) else []
+    for value in values:
+        if not isinstance(value, str) or _PARAMETER_VALUE.fullmatch(value) is None:
+            form = "letters, digits, '_', '.' and '-', at most 40 characters"
+            raise ValueError(f"{name}: {shown(value)} cannot stand in a key; write {form}")
+    if not values or len(set(values)) != len(values):
+        raise ValueError(f"{name}: expected a list of different values; write [eu, us], say")
+    return tuple(values)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cronledger.adapters.config.build import build_defaults, build_queue, build_schedule
+from cronledger.adapters.config.build import build_defaults, build_queue, build_schedules
 from cronledger.adapters.config.calendars import build_calendar, check_calendar_name
 from cronledger.adapters.config.findings import Findings, Place, subject
 from cronledger.adapters.config.models import FileModel
-from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, kind_of
+from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, find, kind_of
 from cronledger.adapters.config.part import Part
 from cronledger.adapters.config.places import Places
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
+from cronledger.core.parameters import declared
 from cronledger.core.schedule import QueueSpec, Schedule, ScheduleFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cronledger.core.calendars import Calendar
 
@@ -28,6 +30,7 @@ __all__ = ["VERSION", "Zones", "load", "load_placed", "parse", "parse_placed", "
 VERSION = "1"
 
 _TOP = Place(1, 1)
+_TZDATA = re.compile(r"(>=)?\s*([0-9]{4}[a-z]{1,2})")
 _START = "start with 'version: 1' and 'schedules:', or see 'cronledger init'"
 
 
@@ -58,6 +61,7 @@ def parse_placed(data: bytes, path: str, zones: Zones) -> tuple[ScheduleFile, Pl
             findings.add(root.place, f"expected a mapping, got {kind_of(root)}; {_START}")
         raise findings.error()
     _check_version(root, findings)
+    _check_tzdata(root, findings, zones.version)
     schedules, queues = _build(root, findings, ZoneBook(zones))
     if findings.problems:
         raise findings.error()
@@ -84,6 +88,34 @@ def _check_version(root: MapNode, findings: Findings) -> None:
         raise findings.error()
 
 
+def _check_tzdata(root: MapNode, findings: Findings, ours: str) -> None:
+    """Refuses zone data other than the file asks for: keys would stand elsewhere."""
+    entry = root.entries.get("tzdata")
+    if entry is None or isinstance(entry.value, RefusedNode):
+        return
+    asked = _TZDATA.fullmatch(entry.value.text) if isinstance(entry.value, TextNode) else None
+    if asked is None:
+        message = f"tzdata: expected a version such as {ours}, or >={ours}"
+        findings.add(entry.value.place, f"{message}; got {kind_of(entry.value)}")
+    elif ours < asked[2] if asked[1] else ours != asked[2]:
+        message = f"tzdata: this program has zone data {ours}, the file asks for {asked[0]}"
+        findings.add(entry.value.place, f"{message}; install that tzdata, or change the line")
+
+
+def _check_aliases(root: MapNode, schedules: Mapping[str, Schedule], findings: Findings) -> None:
+    """An earlier id is nobody's now, and one schedule's only."""
+    seen: dict[str, str] = {}
+    for schedule in schedules.values():
+        name = declared(schedule.id)
+        for index, alias in enumerate(schedule.aliases):
+            owner = alias if alias in schedules else seen.setdefault(alias, name)
+            if owner == name and alias not in schedules:
+                continue
+            place = find(root, ["schedules", name, "aliases", index]).value.place
+            message = f"aliases: {alias!r} belongs to {owner!r}; an earlier id belongs to one"
+            findings.add(place, f"{message} schedule: remove it here", subject(name))
+
+
 def _build(
     root: MapNode, findings: Findings, zones: ZoneBook
 ) -> tuple[dict[str, Schedule], dict[str, QueueSpec]]:
@@ -96,10 +128,10 @@ def _build(
     queues = {name: build_queue(part, name) for name, part in _parts(root, "queues", findings)}
     schedules: dict[str, Schedule] = {}
     for name, part in _parts(root, "schedules", findings):
-        schedule = build_schedule(part, name, defaults, zones)
-        if schedule is not None:
-            schedules[name] = schedule
+        for schedule in build_schedules(part, name, defaults, zones):
+            schedules[schedule.id] = schedule
             queues.setdefault(schedule.job.queue, QueueSpec(schedule.job.queue))
+    _check_aliases(root, schedules, findings)
     if "schedules" not in root.entries:
         findings.add(_TOP, "missing key 'schedules'; write it, with {} if nothing is owed")
     return schedules, queues

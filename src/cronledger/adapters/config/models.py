@@ -19,6 +19,8 @@ from cronledger.adapters.config.fields import (
     day,
     instant,
     integer,
+    matrix,
+    pace,
     span,
     text,
 )
@@ -27,6 +29,7 @@ from cronledger.core import schedule as core
 from cronledger.core.calendars import Roll
 from cronledger.core.cron import Layout
 from cronledger.core.every import MonthEnd
+from cronledger.core.keys import SCHEDULE_ID
 
 QUEUE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
 NAME_FORM = "a-z, 0-9, '_', '.' and '-', at most 63 characters, a letter or digit first"
@@ -83,6 +86,12 @@ Priority = Annotated[int, integer(-1000, 1000)]
 QueueName = Annotated[str, text(f"a name of {NAME_FORM}", 63, QUEUE_NAME)]
 Kind = Annotated[str, text("a kind of at most 200 printable characters", 200)]
 Reason = Annotated[str, text("a reason of at most 500 printable characters", MAX_TEXT)]
+OverlapName = Annotated[core.Overlap, choice(core.Overlap)]
+Splay = Annotated[timedelta, span("PT0S", "P1D")]
+Pace = Annotated[timedelta, pace()]
+Parameters = Annotated[dict[str, tuple[str, ...]], matrix()]
+Manager = Annotated[str, text("the name of another scheduler, such as pg_cron", 63, QUEUE_NAME)]
+Id = Annotated[str, text(f"a schedule id of {NAME_FORM}", 63, SCHEDULE_ID)]
 KeyText = Annotated[str, text("a key such as cleanup:2026-08-07T02:00:00Z", 200)]
 
 
@@ -103,6 +112,7 @@ class CatchupModel(Strict):
     window: Lookback | None = None
     maximum: Batch | None = Field(default=None, alias="max")
     order: OrderName | None = None
+    pace: Pace | None = Field(default=None, alias="rate")
 
 
 class PauseModel(Strict):
@@ -165,6 +175,8 @@ class DefaultsModel(Strict):
     objective: Objective | None = None
     deadline: Tolerance | None = None
     catchup: CatchupModel | None = None
+    overlap: OverlapName | None = None
+    splay: Splay | None = None
     job: JobDefaults | None = None
 
 
@@ -215,6 +227,9 @@ class ScheduleModel(DefaultsModel, TriggerModel):
     # An item is None where it was refused, so that the others keep their numbers.
     pause: list[PauseModel | None] | None = None
     skip: list[KeyText | None] | None = None
+    aliases: list[Id | None] | None = None
+    managed_by: Manager | None = None
+    matrix: Parameters | None = None
     job: JobModel | None = None
 
 
@@ -235,6 +250,7 @@ class FileModel(Strict):
     """The top level: only its keys; load.py reads each part by itself."""
 
     version: Any = None
+    tzdata: Any = None
     calendars: Any = None
     defaults: Any = None
     queues: Any = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cronledger.adapters.config.findings import Place
 from cronledger.adapters.config.nodes import Entry, MapNode, TextNode, find
+from cronledger.core.parameters import declared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ class Places:
         whole = self._entry("schedules")
         if whole is None or not schedule:
             return Place(1, 1)
-        own = find(whole.value, [schedule])
+        own = find(whole.value, [declared(schedule)])
         defaults = self._entry("defaults")
         for entry in (own, *((defaults,) if defaults else ())):
             if isinstance(entry.value, MapNode) and path and path[0] in entry.value.entries:

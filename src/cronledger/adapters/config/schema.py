@@ -88,6 +88,7 @@ def file_schema(zones: Collection[str]) -> Schema:
 def _top() -> Schema:
     by_key: Schema = {
         "version": {"enum": [int(VERSION), VERSION]},
+        "tzdata": {"type": "string", "pattern": r"^(>=)?\s*[0-9]{4}[a-z]{1,2}$"},
         "calendars": _named("calendar", QUEUE_NAME.pattern),
         "defaults": {"$ref": "#/$defs/defaults"},
         "queues": _named("queue", QUEUE_NAME.pattern),

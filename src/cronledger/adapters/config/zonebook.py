@@ -18,6 +18,11 @@ _TWO_DAYS = 172_800
 class Zones(Protocol):
     """Where zone data comes from."""
 
+    @property
+    def version(self) -> str:
+        """Such as `2026f`."""
+        ...
+
     def load(self, name: str) -> Zone:
         """The zone called `name`. Raises ConfigError, with a suggestion, if there is none."""
         ...

@@ -35,7 +35,6 @@ _KNOWN: Final = frozenset(
         "failedJobsHistoryLimit",
     ]
 )
-_OVERLAP: Final = {"Forbid": "skip", "Replace": "cancel_other", "Allow": "allow"}
 _OLD: Final = frozenset({"batch/v1beta1", "batch/v2alpha1"})
 _SCHEDULE_LINE = re.compile(r"^\s*(?:-\s+)?[\"']?schedule[\"']?\s*:(?P<value>.*)$")
 _KIND_LINE = re.compile(r"^\s*(?:-\s+)?[\"']?kind[\"']?\s*:\s*[\"']?(?P<kind>\w+)", re.MULTILINE)
@@ -244,13 +243,15 @@ def _with_policies(entry: Entry, spec: Map) -> Entry:
         entry = entry.warned(Caution("unknown-value", message))
     if text_at(spec, "suspend") == "true":
         entry = replace(entry, pause="suspended in Kubernetes (suspend: true)")
+    if text_at(spec, "concurrencyPolicy") == "Forbid":
+        entry = replace(entry, overlap="skip")
     return entry
 
 
 def _notes(spec: Map) -> Iterator[str]:
     policy = text_at(spec, "concurrencyPolicy")
-    if policy in _OVERLAP:
-        yield f"concurrencyPolicy {policy}, that is overlap: {_OVERLAP[policy]}"
+    if policy == "Replace":
+        yield "concurrencyPolicy Replace: an unfinished run is not cancelled here; runs may overlap"
 
 
 def _payload(node: Map, spec: Map) -> dict[str, Any]:

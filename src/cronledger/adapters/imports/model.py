@@ -91,6 +91,7 @@ class Entry:
     pause: str = ""
     deadline: timedelta | None = None
     catchup: str = ""
+    overlap: str = ""
     notes: tuple[str, ...] = ()
     kind: str = ""
     id: str = ""

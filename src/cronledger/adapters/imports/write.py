@@ -43,6 +43,8 @@ def _schedule(entry: Entry) -> Iterator[str]:
         yield f"    day_rule: {entry.day_rule}"
     if entry.deadline is not None:
         yield f"    deadline: {format_duration(entry.deadline)}"
+    if entry.overlap:
+        yield f"    overlap: {entry.overlap}"
     if entry.catchup:
         yield f"    catchup: {{policy: {entry.catchup}}}"
     if entry.pause:

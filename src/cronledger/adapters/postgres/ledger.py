@@ -18,7 +18,7 @@ from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, from_epoch
 from cronledger.core.plan import LeftOut, Reason
-from cronledger.core.schedule import QueueSpec, Schedule, Timing, Version
+from cronledger.core.schedule import JobSpec, QueueSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
 from cronledger.ports import Decision, Enqueue, Noted, Span
 
@@ -94,6 +94,11 @@ class PostgresLedger:
             found[schedule_id][epoch] = Stages(**row)
         return found
 
+    def unfinished(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these schedules have a job that is not finished."""
+        rows = self._session.run("unfinished", {"ids": list(ids)})
+        return frozenset(row["schedule_id"] for row in rows)
+
     def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys whose job is gone."""
         found: dict[int, list[int]] = defaultdict(list)
@@ -162,6 +167,20 @@ class PostgresLedger:
             },
         )
 
+    def enqueue_by_hand(self, schedule_id: int, key: str, job: JobSpec) -> int:
+        """One job of a schedule outside its occurrences; returns the job's id."""
+        parameters = {
+            "schedule_id": schedule_id,
+            "key": key,
+            "queue": job.queue,
+            "kind": job.kind,
+            "payload": json.dumps(job.payload),
+            "priority": job.priority,
+            "max_attempts": job.max_attempts,
+            "timeout": job.timeout,
+        }
+        return int(self._session.run("enqueue_by_hand", parameters)[0]["job_id"])
+
     def reconciled(self) -> None:
         """Note that a reconcile over every schedule has just completed."""
         self._session.run("reconciled")
@@ -186,11 +205,19 @@ def _keys(batch: Sequence[Enqueue]) -> dict[str, Any]:
         "schedule_ids": [id_ for id_, _ in rows],
         "versions": [owed.version for _, owed in rows],
         "logical_times": [occurrence.logical_time for occurrence in found],
+        "run_ats": [at for item in batch for at in _starts(item)],
         "utc_offsets": [occurrence.offset for occurrence in found],
         "folds": [bool(occurrence.fold) for occurrence in found],
         "moved": [occurrence.moved for occurrence in found],
         "collapsed": [occurrence.collapsed for occurrence in found],
     }
+
+
+def _starts(item: Enqueue) -> Sequence[datetime]:
+    if item.run_ats:
+        assert len(item.run_ats) == len(item.owed)
+        return item.run_ats
+    return [owed.occurrence.logical_time for owed in item.owed]
 
 
 def _jobs(batch: Sequence[Enqueue]) -> dict[str, Any]:

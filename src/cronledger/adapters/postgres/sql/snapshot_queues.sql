@@ -17,12 +17,12 @@ leased as (
          min(expires_at) filter (where expires_at <= %(now)s) as oldest_expired_lease
     from cronledger.lease group by queue_id),
 unfinished as (
-  select j.queue_id, min(j.run_at) as oldest
+  select j.queue_id, min(coalesce(j.logical_time, j.run_at)) as oldest
     from (select job_id from cronledger.ready
            union all select job_id from cronledger.deferred
            union all select job_id from cronledger.lease) a
     join cronledger.job j on j.id = a.job_id
-   where j.run_at <= %(now)s group by j.queue_id),
+   where coalesce(j.logical_time, j.run_at) <= %(now)s group by j.queue_id),
 dead as (
   select queue_id, count(*) as n, min(dead_at) as oldest from cronledger.dead group by queue_id)
 select q.name, q.paused_at is not null as claims_paused,
