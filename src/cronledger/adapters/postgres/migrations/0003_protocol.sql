@@ -8,9 +8,10 @@ $$;
 
 -- Write occurrences and their jobs, once each, in one statement. Keys that exist already are left
 -- as they are and not returned. Keys are sorted, so that concurrent batches cannot deadlock.
+-- p_run_ats: when each job may start: splay and the pace of a catch-up move it, never the key.
 create function cronledger.enqueue_occurrences(
-  p_schedule_ids int[], p_logical_times timestamptz[], p_versions int[], p_utc_offsets int[],
-  p_folds boolean[], p_moved boolean[], p_collapsed int[],
+  p_schedule_ids int[], p_logical_times timestamptz[], p_run_ats timestamptz[], p_versions int[],
+  p_utc_offsets int[], p_folds boolean[], p_moved boolean[], p_collapsed int[],
   p_tzdata text, p_via text, p_as_of timestamptz,
   p_spec_ids int[], p_queues text[], p_kinds text[], p_payloads jsonb[], p_priorities int[],
   p_max_attempts int[], p_timeouts interval[])
@@ -31,9 +32,10 @@ begin
   given as materialized (
     select k.*, nextval(pg_get_serial_sequence('cronledger.job', 'id')) as new_job_id
       from (select distinct on (u.schedule_id, u.logical_time) u.*
-              from unnest(p_schedule_ids, p_logical_times, p_versions, p_utc_offsets, p_folds,
-                          p_moved, p_collapsed)
-                   as u(schedule_id, logical_time, version, utc_offset, fold, moved, collapsed)
+              from unnest(p_schedule_ids, p_logical_times, p_run_ats, p_versions, p_utc_offsets,
+                          p_folds, p_moved, p_collapsed)
+                   as u(schedule_id, logical_time, run_at, version, utc_offset, fold, moved,
+                        collapsed)
               join spec on spec.id = u.schedule_id
              order by u.schedule_id, u.logical_time) k),
   fresh as (
@@ -52,9 +54,11 @@ begin
     select f.job_id,
            spec.name || ':'
              || to_char(f.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-           f.logical_time, f.logical_time, cronledger.now(), spec.queue_id, f.schedule_id,
+           f.logical_time, g.run_at, cronledger.now(), spec.queue_id, f.schedule_id,
            spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout
-      from fresh f join spec on spec.id = f.schedule_id
+      from fresh f
+      join spec on spec.id = f.schedule_id
+      join given g on g.new_job_id = f.job_id
     returning job.id, job.run_at, job.queue_id, job.priority, job.max_attempts, job.kind),
   -- Claimable since it came into being: a key from the past was not claimable in the past.
   ready as (
