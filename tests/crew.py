@@ -10,7 +10,7 @@ from typing import TypeVar
 from cronledger.adapters.clock import SystemClock
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
-from cronledger.core.events import Attempted, Event
+from cronledger.core.events import Attempted, Event, Lifecycle
 from cronledger.core.lifecycle import Failure, Lease, Settlement
 from cronledger.ports import LeasedQueue, Observe
 from cronledger.worker.handlers import Handler
@@ -43,6 +43,20 @@ class Seen:
 
             assert self._changed.wait_for(enough, PATIENCE), f"only {self.events}"
             return found
+
+    def told(self, what: str) -> str:
+        """The detail of the first Lifecycle of that name; fails if it does not come."""
+        with self._changed:
+            found: list[str] = []
+
+            def enough() -> bool:
+                found[:] = [
+                    e.detail for e in self.events if isinstance(e, Lifecycle) and e.what == what
+                ]
+                return bool(found)
+
+            assert self._changed.wait_for(enough, PATIENCE), f"only {self.events}"
+            return found[0]
 
     def attempts(self) -> list[tuple[int, Settlement, str | None]]:
         """Attempt number, settlement and error class of what ended, in order."""

@@ -14,7 +14,7 @@ from cronledger.core.expand import Occurrence
 from cronledger.core.expected import Owed
 from cronledger.core.lifecycle import Lease
 from cronledger.core.schedule import JobSpec, QueueSpec
-from cronledger.ports import Enqueue
+from cronledger.ports import Enqueue, Noting
 
 EPOCH = datetime(2026, 8, 1, tzinfo=UTC)
 SessionFor = Callable[..., Session]
@@ -40,7 +40,7 @@ class Workbench:
 
     def line(self, name: str = "default", **settings: Any) -> None:
         """Make a queue of that name, or change it to these settings."""
-        self._ledger.note([], [QueueSpec(name, **settings)], "2026f", None)
+        self._ledger.note([], Noting((QueueSpec(name, **settings),), "2026f"))
 
     def enqueue(self, kind: str = "work", jobs: int = 1, **spec: Any) -> list[int]:
         """Enqueue jobs with the keys that come next; returns their ids, oldest key first."""

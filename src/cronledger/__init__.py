@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from cronledger.core.instants import Window
     from cronledger.core.keys import OccurrenceKey
     from cronledger.core.schedule import Schedule
-    from cronledger.worker.context import Discard, JobContext, Retry
+    from cronledger.worker.context import Cancelled, Discard, JobContext, Retry
     from cronledger.worker.handlers import Handlers
 
 __all__ = [
+    "Cancelled",
     "Discard",
     "Handlers",
     "JobContext",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Cancelled": "cronledger.worker.context",
     "Discard": "cronledger.worker.context",
     "Handlers": "cronledger.worker.handlers",
     "JobContext": "cronledger.worker.context",
@@ -40,3 +42,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'cronledger' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

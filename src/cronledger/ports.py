@@ -33,6 +33,16 @@ class Zones(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Noting:
+    """What is noted beside the schedules. `at` is the moment; None is the database's clock."""
+
+    queues: tuple[QueueSpec, ...]
+    tzdata: str
+    at: datetime | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """What noting a file changed: names of schedules whose version opened, or that ended."""
 
@@ -69,17 +79,11 @@ class Versions(Protocol):
     def now(self) -> datetime:
         """The database's clock, which is the only one that decides."""
 
-    def note(
-        self,
-        schedules: Iterable[Schedule],
-        queues: Iterable[QueueSpec],
-        tzdata: str,
-        at: datetime | None,
-    ) -> Noted:
+    def note(self, schedules: Iterable[Schedule], noting: Noting) -> Noted:
         """Open a version for each timing that changed, end the schedules that are gone.
 
-        `at` (None: the database's clock) is the moment; nothing before it changes. Raises
-        RefusedError when `at` lies before a version that it would replace.
+        Raises RefusedError when `at` lies before what it would replace, and for a file that has
+        none of many schedules in force unless `replace` says that they are to end.
         """
 
     def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cronledger.errors import ConfigError
 from cronledger.ports import Clock, Observe, Zones
 
 if TYPE_CHECKING:
@@ -187,6 +188,9 @@ def store(database: str | None, purpose: str) -> Store:
         or environment.get("DATABASE_URL")
         or ""
     )
+    scheme, separator, _ = address.partition("://")
+    if separator and not scheme.startswith("postgres"):
+        raise ConfigError(f"--database: {scheme}:// is no PostgreSQL; write postgresql://...")
     if address != EMBEDDED:
         return Store(address, purpose)
     from cronledger.adapters.postgres.embedded import default_folder
@@ -213,6 +217,7 @@ class RunOptions:
     reconcile_every: timedelta
     measure_every: timedelta
     lookback: timedelta
+    replace: bool = False
 
 
 def sidecar(
@@ -238,7 +243,7 @@ def sidecar(
     session = database.session()
     measured, queue = PostgresMeasured(session), PostgresQueue(session)
     passes = Passes(
-        Ticker(board, tools()),
+        Ticker(board, tools(), replace=options.replace),
         Reconciler(board, tools(), options.lookback),
         Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
     )

@@ -216,7 +216,8 @@ def test_explain_tells_the_four_stages_of_a_key(place: Place) -> None:
     assert row["occurrences"][0]["class"] == "late"
     place.world.lose(key)
     assert "missing" in place.cli("explain", key, "--database", place.database).out
-    assert place.cli("explain", other, "--database", place.database).code == 2
+    never = place.cli("explain", other, "--database", place.database)
+    assert (never.code, "never owed" in never.out) == (1, True)
     assert place.cli("explain", "h:today", "--database", place.database).code == 2
 
 
@@ -247,3 +248,64 @@ def test_the_option_stands_above_the_environment(
     monkeypatch.setenv("CRONLEDGER_DATABASE_URL", nowhere)
     monkeypatch.setenv("DATABASE_URL", place.database)
     assert place("reconcile", *WINDOW, database=False).code == 3
+
+
+def test_a_file_that_knows_none_of_many_schedules_is_refused(place: Place, tmp_path: Path) -> None:
+    crowd = [f"s{n}: cron: '0 {n} * * *'" for n in range(3)]
+    place.file.write_text(file_text(*crowd))
+    assert place("tick").code == 0
+    other = tmp_path / "other.yaml"
+    other.write_text(file_text("x: cron: '0 0 * * *'"))
+    told = place.cli("tick", other, "--database", place.database)
+    assert (told.code, told.out) == (4, "")
+    assert "none of the 3 schedules in force" in told.err
+    assert "--replace" in told.err
+    in_force = "select 1 from cronledger.schedule_version where effective_to is null"
+    assert len(place.world.sql(in_force)) == 3
+    assert place.cli("tick", other, "--database", place.database, "--replace").code == 0
+    assert len(place.world.sql(in_force)) == 1
+
+
+def test_a_renamed_crowd_is_no_other_file(place: Place) -> None:
+    place.file.write_text(file_text(*[f"s{n}: cron: '0 {n} * * *'" for n in range(3)]))
+    assert place("tick").code == 0
+    place.file.write_text(file_text("t0: cron: '0 0 * * *', aliases: [s0]"))
+    assert place("tick").code == 0
+
+
+def test_explain_says_why_there_is_nothing_to_tell(place: Place) -> None:
+    def explain(key: str) -> Answer:
+        return place.cli("explain", place.file, key, "--database", place.database)
+
+    unknown = explain("nosuch:2026-03-01T05:00:00Z")
+    assert (unknown.code, "knows no schedule 'nosuch'" in unknown.err) == (2, True)
+    ahead = explain("h:2099-03-01T05:00:00Z")
+    assert (ahead.code, "due in" in ahead.out) == (0, True)
+    place.file.write_text(file_text(f"h: cron: '0 * * * *', grace: P400D, {ALL}"))
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    patient = explain("h:2026-03-01T05:00:00Z")
+    assert (patient.code, "within its grace" in patient.out) == (0, True)
+
+
+def test_the_summary_accounts_for_every_expected_key(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    place.file.write_text(file_text("h: cron: '0 * * * *', grace: P400D"))
+    told = place("reconcile", "h", *WINDOW)
+    assert told.code == 0
+    assert "23 running (23 eligible), 1 not recorded and within grace" in told.out
+
+
+def test_the_hint_fills_what_the_file_knows_and_says_so_of_the_rest(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    assert "fill what is missing: cronledger backfill" in place("reconcile", *WINDOW).err
+    place.file.write_text(file_text(f"q: cron: '*/15 * * * *', {ALL}"))
+    assert place("tick").code == 0
+    gone = place("reconcile", *WINDOW)
+    assert "fill what is missing" not in gone.err
+    assert "h: not in" in gone.err
+    assert place("reconcile", "h", *WINDOW).code == 1
+
+
+def test_another_kind_of_database_is_refused_by_name(place: Place) -> None:
+    told = place.cli("tick", place.file, "--database", "mysql://root:s3cret@localhost/x")
+    assert (told.code, "write postgresql://" in told.err, "s3cret" in told.err) == (2, True, False)

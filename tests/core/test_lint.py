@@ -86,7 +86,7 @@ def test_a_lint_of_the_expression_speaks_and_is_silent(code: str, speaks: str, s
 
 def test_every_code_of_the_core_is_among_the_tests() -> None:
     named = {code for code, _, _ in PAIRS}
-    named |= {"catchup-max", "catchup-window", "fixed-offset-zone", "herd", "objective"}
+    named |= {"catchup-max", "catchup-window", "fixed-offset-zone", "grace", "herd", "objective"}
     assert named == set(CODES) - {"second-opinion"}
 
 
@@ -250,6 +250,12 @@ def test_a_max_lower_than_the_window_holds_is_a_warning() -> None:
 )
 def test_a_max_that_holds_the_window_or_does_not_count_is_fine(one: Schedule) -> None:
     assert "catchup-max" not in {finding.code for finding in findings(one)}
+
+
+def test_a_grace_shorter_than_the_deadline_is_a_warning() -> None:
+    hasty = schedule("0 9 * * *", grace=timedelta(seconds=10))
+    assert only("grace", hasty).severity is Severity.WARNING
+    assert "grace" not in codes("0 9 * * *", grace=timedelta(seconds=30))
 
 
 def test_an_objective_that_is_over_before_the_grace_is_a_warning() -> None:

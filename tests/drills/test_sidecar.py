@@ -296,3 +296,31 @@ def test_an_address_that_is_taken_is_refused(run: Run, file: Path, database: str
     )  # fmt: skip
     assert done.returncode == 4, done.stderr
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+
+
+def test_nothing_is_decided_when_the_address_is_taken(
+    run: Callable[[], Running], file: Path, database: str, world: World
+) -> None:
+    first = run()
+    before = world.sql("select count(*) as n from cronledger.schedule_version")[0]["n"]
+    file.write_text(file_text(SECONDLY, YEARLY), encoding="utf-8")
+    port = first.address.rpartition(":")[2]
+    done = subprocess.run(
+        [*PROGRAM, "run", str(file), "--listen", f"127.0.0.1:{port}", "--database", database],
+        capture_output=True, text=True, timeout=30, env=environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 4, done.stderr
+    assert "versions_noted" not in done.stderr
+    assert before == 1
+
+
+def test_schedules_that_another_file_ended_are_told_of(
+    run: Callable[[], Running], tmp_path: Path, database: str, world: World
+) -> None:
+    sidecar = run()
+    until(lambda: sidecar.get("/-/ready").status_code == 200, "it is ready")
+    world.load("other: cron: '0 0 1 1 *'")
+    sidecar.hears("schedules_disputed")
+    until(lambda: sidecar.get("/-/ready").status_code == 503, "it is not ready")
+    assert "another file ended schedules of ours" in sidecar.get("/-/ready").text
+    until(lambda: sidecar.metric("cronledger_config_last_reload_successful") == 0, "it says so")

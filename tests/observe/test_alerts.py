@@ -56,6 +56,34 @@ MUTATIONS = {
         "missing_occurrences:max > 1",
     ),
     "dead counts every outcome": (RULES, '{outcome="dead"}', ""),
+    "the dead that stand alert for ever": (
+        ALERTS,
+        "queue:cronledger_dead:increase1h >= 1",
+        "queue:cronledger_oldest_dead_letter_age_seconds:max > 0",
+    ),
+    "one dead job is too few": (ALERTS, "increase1h >= 1", "increase1h >= 2"),
+    "what the file chose to leave out alerts": (
+        ALERTS,
+        '{reason=~"outside_window|over_limit"}',
+        "",
+    ),
+    "what was ever given up alerts": (
+        ALERTS,
+        'increase(cronledger_occurrences_abandoned_total{reason=~"outside_window|over_limit"}[1h])',
+        "cronledger_occurrences_abandoned_total",
+    ),
+    "each reason for giving up alerts by itself": (
+        ALERTS,
+        "sum without (reason)",
+        "sum without (queue)",
+    ),
+    "giving up is forgotten": (ALERTS, "        keep_firing_for: 1h\n", ""),
+    "the luckiest replica speaks for the file": (
+        ALERTS,
+        "min without (instance, pod, container, endpoint) (\n            cronledger_config",
+        "max without (instance, pod, container, endpoint) (\n            cronledger_config",
+    ),
+    "an unexpected record gets no time": (ALERTS, "for: 15m", "for: 1m"),
 }
 
 

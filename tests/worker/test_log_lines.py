@@ -12,6 +12,7 @@ import pytest
 from cronledger.adapters.observe.logs import log_events
 from cronledger.core.events import (
     Attempted,
+    Disputed,
     Enqueued,
     Event,
     FileReloaded,
@@ -53,24 +54,32 @@ OF_THE_LEASE = {
     "attempt": 2,
     "lease_token": 41,
 }
+ONE_SECOND = {**OF_THE_LEASE, "duration_s": 1.0}
+AT = "jobs.py:42 in report"
 LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
     (
         Attempted(LEASE, Settlement.COMPLETED, timedelta(milliseconds=1500)),
         "info",
         "attempt",
-        {**OF_THE_LEASE, "duration_s": 1.5, "outcome": "completed", "error_class": None},
+        {
+            **OF_THE_LEASE,
+            "duration_s": 1.5,
+            "outcome": "completed",
+            "error_class": None,
+            "error_at": None,
+        },
     ),
     (
-        Attempted(LEASE, Settlement.DEAD, SECOND, "ValueError", "bad card 4111-1111"),
+        Attempted(LEASE, Settlement.DEAD, SECOND, "ValueError", "bad card 4111-1111", AT),
         "error",
         "attempt",
-        {**OF_THE_LEASE, "duration_s": 1.0, "outcome": "dead", "error_class": "ValueError"},
+        {**ONE_SECOND, "outcome": "dead", "error_class": "ValueError", "error_at": AT},
     ),
     (
         Attempted(LEASE, Settlement.STALE, SECOND, "lease_lost"),
         "warning",
         "attempt",
-        {**OF_THE_LEASE, "duration_s": 1.0, "outcome": "stale", "error_class": "lease_lost"},
+        {**ONE_SECOND, "outcome": "stale", "error_class": "lease_lost", "error_at": None},
     ),
     (LeaseLost(LEASE), "warning", "lease_lost", OF_THE_LEASE),
     (Rescued(3), "warning", "rescued", {"count": 3}),
@@ -116,6 +125,12 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "error",
         "reload_failed",
         {"path": "f.yaml", "problems": ["f.yaml:1:1: bad"]},
+    ),
+    (
+        Disputed(("a", "b")),
+        "error",
+        "schedules_disputed",
+        {"ended_by_another_file": ["a", "b"]},
     ),
     (
         Lifecycle("worker_started", "two\nlines"),

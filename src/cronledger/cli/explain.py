@@ -9,25 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.options import Database, Output, Words, database, load, pick, split_words
-from cronledger.cli.render import Format, human_span
+from cronledger.cli.options import Database, Output, Words, load, pick, split_words
+from cronledger.cli.render import Format
 from cronledger.cli.schedules import note, occurrence_row
 from cronledger.core.instants import (
     Window,
     format_duration,
     format_instant,
     from_epoch,
-    to_epoch,
 )
-from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.clock_changes import Effect
-    from cronledger.core.diff import Finding
     from cronledger.core.expand import Occurrence
     from cronledger.core.schedule import Schedule, Timing
-    from cronledger.ports import Ledger, Zones
+    from cronledger.ports import Zones
 
 NEXT_SHOWN = 3
 EFFECTS_SHOWN = 20
@@ -51,11 +48,10 @@ def explain(
         zones = wiring.zones()
         _show_timing("expression", _timing(cron, tz), zones, now, output)
         return
-    key = _key_of(words or [])
-    if key is not None:
-        with database(ctx, database_url, "explain") as store:
-            finding = _finding(store.ledger(), wiring.zones(), key)
-        _show_key(key, finding, output)
+    if words and ":" in words[-1]:
+        from cronledger.cli.explain_key import explain_key
+
+        explain_key(ctx, words, database_url, output)
         return
     path, names = split_words(ctx, words)
     file, zones = load(path)
@@ -74,16 +70,6 @@ def _timing(expression: str, zone: str) -> Timing:
         return Timing(parse(expression), zone)
     except CronError as error:
         raise ConfigError(f"--cron, column {error.column + 1}: {error.message}") from None
-
-
-def _key_of(words: Sequence[str]) -> OccurrenceKey | None:
-    """The key, if the one word given is one; a file or a schedule has no colon in its name."""
-    if len(words) != 1 or ":" not in words[0]:
-        return None
-    try:
-        return OccurrenceKey.parse(words[0])
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
 
 
 def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output: Format) -> None:
@@ -225,56 +211,3 @@ def _policies(schedule: Schedule) -> str:
         f"  catch-up       {catchup.policy}, looking back {format_duration(catchup.window)}, "
         f"at most {catchup.maximum} in one pass"
     )
-
-
-def _finding(ledger: Ledger, zones: Zones, key: OccurrenceKey) -> Finding | None:
-    """What the ledger says of the key; None if no version ever owed it and it is not recorded."""
-    from cronledger.flows.reconcile import reconcile
-
-    window = Window(key.logical_time, key.logical_time + timedelta(seconds=1))
-    for drift in reconcile({}, ledger, zones, window, only=[key.schedule]):
-        for finding in drift.findings:
-            if finding.epoch == to_epoch(key.logical_time):
-                return finding
-    return None
-
-
-def _show_key(key: OccurrenceKey, finding: Finding | None, output: Format) -> None:
-    if finding is None:
-        raise ConfigError(
-            f"{key} is neither recorded nor overdue: no version in force then owes it, or it is "
-            "within its grace; `expand` lists what a file owes"
-        )
-    row = key_row(key, finding)
-    if output is not Format.TABLE:
-        render.show(output, "occurrences", [row], list(row))
-        return
-    reason = f" ({finding.reason})" if finding.reason else ""
-    render.say(f"{key}: {finding.occurrence_class}{reason}, due {human_span(finding.age)} ago")
-    for stage in ("recorded_at", "enqueued_at", "claimed_at", "committed_at"):
-        reached = row[stage]
-        name = stage.removesuffix("_at").replace("committed", "effect committed")
-        render.say(f"  {name:<16} {format_instant(reached) if reached else '-'}")
-    if finding.stages is not None:
-        state = finding.stages.state or "gone"
-        render.say(f"  job {finding.stages.job_id} is {state}; recorded by {finding.stages.via}")
-
-
-def key_row(key: OccurrenceKey, finding: Finding) -> dict[str, Any]:
-    """One key as reports show it: its class, its four stages, its job."""
-    stages = finding.stages
-    return {
-        "key": str(key),
-        "schedule": key.schedule,
-        "logical_time": key.logical_time,
-        "class": str(finding.occurrence_class),
-        "reason": str(finding.reason) if finding.reason else None,
-        "age_seconds": round(finding.age.total_seconds(), 3),
-        "state": stages.state if stages else None,
-        "job_id": stages.job_id if stages else None,
-        "via": stages.via if stages else None,
-        "recorded_at": stages.recorded_at if stages else None,
-        "enqueued_at": stages.enqueued_at if stages else None,
-        "claimed_at": stages.claimed_at if stages else None,
-        "committed_at": stages.committed_at if stages else None,
-    }

@@ -13,6 +13,7 @@ from cronledger.cli.options import (
     Database,
     FileArgument,
     Output,
+    Replace,
     context,
     database,
     duration,
@@ -64,6 +65,7 @@ def tick(
     allow_future: Annotated[
         bool, typer.Option("--allow-future", help="Let --at be ahead.")
     ] = False,
+    replace: Replace = False,
     database_url: Database = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -77,7 +79,7 @@ def tick(
         ledger = store.ledger()
         if as_of is not None and as_of > ledger.now() and not allow_future:
             raise RefusedError(f"--at {at} lies in the future; add --allow-future if it is meant")
-        noted = note(loaded, ledger, zones, _quiet, as_of)
+        noted = note(loaded, ledger, zones, _quiet, as_of, replace=replace)
         now = as_of or ledger.now()
         span = duration(every, "--every") if every else timedelta(0)
         done = decide(loaded.schedules, ledger, zones, _quiet, Moment(now, as_of, span))

@@ -45,6 +45,10 @@ Database = Annotated[
     typer.Option("--database", help="URL, or `embedded`.", show_default=False),
 ]
 
+Replace = Annotated[
+    bool,
+    typer.Option("--replace", help="Load a file that has none of the schedules in force."),
+]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit table.")]
 Actor = Annotated[str | None, typer.Option("--actor", help="Who; your login name, if not given.")]
 

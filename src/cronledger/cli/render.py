@@ -138,8 +138,14 @@ def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
-        values = (row.get(field) for field in fields)
-        writer.writerow(
-            ["" if v is None else v if isinstance(v, str | int) else machine(v) for v in values]
-        )
+        writer.writerow([_cell(row.get(field)) for field in fields])
     return text.getvalue()
+
+
+def _cell(value: object) -> str | int | float:
+    """As JSON would have it, where CSV can say it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str | int | float) else machine(value)

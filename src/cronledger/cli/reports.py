@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.explain import key_row
+from cronledger.cli.explain_key import key_row
 from cronledger.cli.options import (
     Actor,
     Database,
@@ -157,9 +157,9 @@ def _compared(
 
     path, names = split_words(ctx, words)
     file, zones = load(path)
-    only = pick(file, names) if names else None
     with database(ctx, database_url, "reconcile") as store:
         ledger = store.ledger()
+        only = _chosen(file, names, ledger)
         now = ledger.now()
         chosen = window(now, *bounds, DEFAULT_SINCE)
         drifts = list(compare(file.schedules, ledger, zones, chosen, only=only))
@@ -169,6 +169,13 @@ def _compared(
                 f"{name} was never loaded, so it owes nothing yet; `tick` or `run` loads it"
             )
         yield _Comparison(file, zones, ledger, chosen, now, drifts)
+
+
+def _chosen(file: ScheduleFile, names: Sequence[str], ledger: Ledger) -> list[str] | None:
+    """The schedules named, of the file or ended in the ledger; None is all."""
+    ended = {s.name for s in ledger.standings(names)} - set(file.schedules) if names else set()
+    in_file = [name for name in names if name not in ended]
+    return [*(pick(file, in_file) if in_file else ()), *sorted(ended)] if names else None
 
 
 def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[dict[str, Any]]:
@@ -181,19 +188,49 @@ def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[d
 
 
 def _summarise(compared: _Comparison, counts: Counter[OccurrenceClass]) -> None:
-    expected = sum(drift.expected for drift in compared.drifts)
-    recorded = sum(drift.recorded for drift in compared.drifts)
-    words = ", ".join(f"{n} {word}" for word, n in sorted(counts.items()) if n)
+    drifts = compared.drifts
+    expected = sum(drift.expected for drift in drifts)
+    recorded = sum(drift.recorded for drift in drifts)
+    words = [f"{n} {word}{_states(drifts, word)}" for word, n in sorted(counts.items()) if n]
+    known = sum(n for word, n in counts.items() if word != "unexpected")
+    if expected > known:
+        words.append(f"{expected - known} not recorded and within grace")
     span = f"{format_instant(compared.window.start)} to {format_instant(compared.window.end)}"
+    schedules = f"{len(drifts)} schedule{'s' * (len(drifts) != 1)}"
     render.say(
-        f"{span}: {len(compared.drifts)} schedules, {expected} expected, {recorded} recorded; "
-        f"{words or 'nothing was due'}"
+        f"{span}: {schedules}, {expected} expected, {recorded} recorded; "
+        f"{', '.join(words) or 'nothing was due'}"
     )
-    if any(word == "missing" for word in counts):
+    _hint(compared, "missing", "")
+    _hint(compared, "omitted", " --include omitted")
+
+
+def _states(drifts: Sequence[Drift], word: str) -> str:
+    """Where the jobs of running occurrences stand: one that nobody claimed is not worked on."""
+    if word != "running":
+        return ""
+    found = (f for drift in drifts for f in drift.findings if f.occurrence_class == word)
+    states = Counter(f.stages.state for f in found if f.stages is not None)
+    return f" ({', '.join(f'{n} {state}' for state, n in sorted(states.items()) if state)})"
+
+
+def _hint(compared: _Comparison, word: str, include: str) -> None:
+    """The command that fills keys of a class, if the file says what their jobs are."""
+    from cronledger.core.schedule import known_as
+
+    ours = known_as(compared.file.schedules)
+    lost = [d for d in compared.drifts if any(f.occurrence_class == word for f in d.findings)]
+    if any(drift.schedule in ours for drift in lost):
         start, end = compared.window.start, compared.window.end
         render.tell(
-            f"fill the gap: cronledger backfill {compared.file.path} "
-            f"--from {format_instant(start)} --to {format_instant(end)}"
+            f"fill what is {word}: cronledger backfill {compared.file.path} "
+            f"--from {format_instant(start)} --to {format_instant(end)}{include}"
+        )
+    gone = [drift.schedule for drift in lost if drift.schedule not in ours]
+    if gone and word == "missing":
+        render.tell(
+            f"{', '.join(gone)}: not in {compared.file.path} any more, so nothing fills these; a "
+            "renamed schedule carries them on with `aliases`"
         )
 
 

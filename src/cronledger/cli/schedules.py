@@ -13,7 +13,6 @@ from cronledger.cli.options import (
     FileArgument,
     From,
     Output,
-    To,
     Words,
     file_path,
     instant,
@@ -78,7 +77,7 @@ def expand(
     ctx: typer.Context,
     words: Words = None,
     start: From = None,
-    end: To = None,
+    end: Annotated[str | None, typer.Option("--to", help="End (exclusive).")] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Every expected key of a window, by the file as it stands."""

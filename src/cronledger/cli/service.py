@@ -17,6 +17,7 @@ from cronledger.cli import render
 from cronledger.cli.options import (
     Database,
     FileArgument,
+    Replace,
     database,
     duration,
     file_path,
@@ -24,6 +25,8 @@ from cronledger.cli.options import (
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.daemon.sidecar import Sidecar
+    from cronledger.http import Server
     from cronledger.worker.pool import Worker
 
 Look: TypeAlias = tuple[int, int, int] | None
@@ -45,6 +48,7 @@ def run(
     lookback: Annotated[
         str, typer.Option("--lookback", help="How far back each reconcile looks.")
     ] = "7d",
+    replace: Replace = False,
     database_url: Database = None,
 ) -> None:
     """The sidecar: tick at due times, reconcile, measure, serve /metrics; SIGHUP reloads."""
@@ -57,6 +61,7 @@ def run(
         duration(reconcile_every, "--reconcile-every"),
         duration(measure_every, "--measure-every"),
         duration(lookback, "--lookback"),
+        replace,
     )
     path = file_path(ctx, file)
     seen = _look(path)  # before it is loaded, so that no change in between is overlooked
@@ -64,14 +69,20 @@ def run(
     with database(ctx, database_url, "run") as store:
         sidecar, server = wiring.sidecar(path, store, options, log)
         signal.pthread_sigmask(signal.SIG_BLOCK, {*ENDING, signal.SIGHUP})
+        _serve(sidecar, server, host, lambda: _until_ended(path, seen, sidecar.reload))
+
+
+def _serve(sidecar: Sidecar, server: Server, host: str, wait: Callable[[], None]) -> None:
+    """Run until `wait` returns. The address first: what a tick decides cannot be taken back."""
+    sidecar.prepare()
+    bound = server.start()
+    try:
         sidecar.start()
-        try:
-            bound = server.start()
-            render.tell(f"serving http://{host}:{bound}/metrics")
-            _until_ended(path, seen, sidecar.reload)
-        finally:
-            server.stop()
-            sidecar.stop()
+        render.tell(f"serving http://{host}:{bound}/metrics")
+        wait()
+    finally:
+        server.stop()
+        sidecar.stop()
 
 
 def work(

@@ -47,13 +47,17 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """One attempt ended. `error_class` is None for a completed one."""
+    """One attempt ended. `error_class` is None for a completed one.
+
+    `error_at` is the place where its exception was raised, such as `jobs.py:42 in report`.
+    """
 
     lease: Lease
     settlement: Settlement
     duration: timedelta
     error_class: str | None = None
     error: str = ""
+    error_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,13 @@ class ReloadFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Disputed:
+    """Schedules of the file in force were ended in the ledger by another file."""
+
+    schedules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lifecycle:
     """A process started, drains or stopped. `detail` names what a person wants to know of it."""
 
@@ -116,5 +127,6 @@ Event: TypeAlias = (
     | LoopFailed
     | FileReloaded
     | ReloadFailed
+    | Disputed
     | Lifecycle
 )

@@ -17,6 +17,7 @@ CODES = (
     "gap",
     "herd",
     "hours-step",
+    "grace",
     "objective",
     "second-opinion",
     "short-months",

@@ -79,9 +79,11 @@ class Failure:
     """Why an attempt failed, and what may follow.
 
     `error_class` is short and bounded (an exception's name); `retry_after` replaces the back-off.
+    `raised_at` is the place in the handler's code, such as `jobs.py:42 in report`, if known.
     """
 
     error_class: str
     message: str
     retryable: bool = True
     retry_after: timedelta | None = None
+    raised_at: str | None = None

@@ -109,6 +109,13 @@ def _lint_policies(schedule: Schedule, zone: Zone, now: datetime) -> Iterator[Fi
         what = f"objective {objective} is over before grace {grace}, so a run that was never "
         message = f"{what}recorded is missed late; write a grace of at most {objective}"
         yield Finding("objective", Severity.WARNING, message, path=("objective",))
+    if schedule.grace < schedule.deadline:
+        grace, deadline = format_duration(schedule.grace), format_duration(schedule.deadline)
+        what = (
+            f"grace {grace} is shorter than deadline {deadline}, so a key enqueued as on time can "
+        )
+        message = f"{what}be missing or late; write a grace of at least {deadline}"
+        yield Finding("grace", Severity.WARNING, message, path=("grace",))
     catchup = schedule.catchup
     if catchup.policy is not CatchupPolicy.NONE:
         yield from _catchup_window(schedule.timing, catchup, zone, now)

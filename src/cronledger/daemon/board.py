@@ -32,6 +32,7 @@ class Board:
     file_noted: bool = False
     ticked: bool = False
     reload_successful: bool = True
+    disputed: tuple[str, ...] = ()
     drift: tuple[DriftFacts, ...] = ()
     file_facts: FileFacts | None = None
     ledger: LedgerSnapshot | None = None
@@ -73,7 +74,7 @@ class Board:
             clock_skew=self.clock_skew,
             snapshot_duration=self.snapshot_duration,
             duplicates_suppressed=counts["duplicates", ""],
-            reload_successful=self.reload_successful,
+            reload_successful=self.reload_successful and not self.disputed,
             reloaded_at=self.reloaded_at,
         )
 
@@ -82,6 +83,9 @@ class Board:
         reasons = []
         if not self.file_noted:
             reasons.append("the schedule file is not in the ledger yet")
+        if self.disputed:
+            names = ", ".join(self.disputed[:5])
+            reasons.append(f"another file ended schedules of ours in the ledger: {names}")
         if not self.database_up:
             reasons.append("the last measurement did not reach the database")
         if self.measured_at is None or elapsed() - self.measured_at > patience:

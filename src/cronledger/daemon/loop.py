@@ -12,7 +12,7 @@ from cronledger.ports import Clock, Observe
 
 # How long a loop rests after a failed pass: doubling from the first to the last.
 REST_FIRST = timedelta(seconds=1)
-REST_MAX = timedelta(seconds=30)
+REST_MAX = timedelta(seconds=10)
 
 
 class Loop:
@@ -54,6 +54,8 @@ class Loop:
         with self._state:
             self._stopping = True
             self._state.notify()
+        if self._thread.ident is None:
+            return True  # never started
         self._thread.join(patience.total_seconds())
         return not self._thread.is_alive()
 

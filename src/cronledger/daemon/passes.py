@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronledger.core.events import Reconciled, Rescued
+from cronledger.core.events import Disputed, Reconciled, ReloadFailed, Rescued
 from cronledger.core.expand import next_after
 from cronledger.core.exposition import Exposition
 from cronledger.core.instants import Window
 from cronledger.core.schedule import Schedule, ScheduleFile
 from cronledger.core.snapshot import Facts
 from cronledger.daemon.board import Board
+from cronledger.errors import RefusedError
 from cronledger.flows.measure import Neighbours, drift_facts, file_facts
-from cronledger.flows.reconcile import reconcile
+from cronledger.flows.reconcile import Drift, reconcile
 from cronledger.flows.tick import Moment, note, tick
 from cronledger.ports import Clock, LeasedQueue, Ledger, Measured, Observe, Zones
 
@@ -39,12 +40,16 @@ class Tools:
 class Ticker:
     """Ticks the schedules that are due, and all of them every SWEEP."""
 
-    def __init__(self, board: Board, tools: Tools) -> None:
-        self._board, self._ledger = board, tools.ledger
+    def __init__(self, board: Board, tools: Tools, *, replace: bool) -> None:
+        self._board, self._ledger, self._replace = board, tools.ledger, replace
         self._zones, self._observe = tools.zones, tools.observe
         self._noted: ScheduleFile | None = None
         self._next_due: dict[str, datetime | None] = {}
         self._swept_at: datetime | None = None
+
+    def begin(self) -> None:
+        """Note the file before the first pass, so that a refusal ends the process."""
+        self._noted_file()
 
     def once(self) -> timedelta:
         """One pass; the wait ends at the next due instant."""
@@ -69,11 +74,23 @@ class Ticker:
     def _noted_file(self) -> ScheduleFile:
         file = self._board.file
         if file is not self._noted:
-            note(file, self._ledger, self._zones, self._observe)
+            try:
+                note(file, self._ledger, self._zones, self._observe, replace=self._replace)
+            except RefusedError as error:
+                return self._kept(file, error)
             self._noted, self._swept_at = file, None
             self._next_due.clear()
             self._board.file_noted = True
         return file
+
+    def _kept(self, refused: ScheduleFile, error: RefusedError) -> ScheduleFile:
+        """The file in force so far, where there is one: what cannot be noted does not count."""
+        if self._noted is None:
+            raise error
+        self._observe(ReloadFailed(refused.path, (str(error),)))
+        self._board.reload_successful = False
+        self._board.file = self._noted
+        return self._noted
 
     def _due(self, file: ScheduleFile, now: datetime) -> Mapping[str, Schedule]:
         return {
@@ -104,12 +121,12 @@ class Reconciler:
         began = self._clock.monotonic()
         now = self._ledger.now()
         window = Window(now - self._lookback, now)
-        drifts = reconcile(
-            self._board.file.schedules, self._ledger, self._zones, window, details=False
-        )
+        schedules = self._board.file.schedules
+        drifts = list(reconcile(schedules, self._ledger, self._zones, window, details=False))
         found = drift_facts(drifts)
         self._ledger.reconciled()
         self._board.drift = found
+        self._dispute(drifts)
         self._observe(
             Reconciled(
                 missing=sum(drift.missing for drift in found),
@@ -119,6 +136,14 @@ class Reconciler:
             )
         )
         return self._board.reconcile_interval
+
+    def _dispute(self, drifts: Sequence[Drift]) -> None:
+        """Say so while schedules that our file declares are ended in the ledger."""
+        ours = self._board.file.schedules
+        ended = (d.schedule for d in drifts if d.standing.versions[-1].effective_to is not None)
+        self._board.disputed = tuple(name for name in ended if name in ours)
+        if self._board.disputed:
+            self._observe(Disputed(self._board.disputed))
 
 
 class Measurer:

@@ -42,7 +42,7 @@ class Sidecar:
         measure_interval: timedelta,
     ) -> None:
         self._board, self._load, self._clock, self._observe = board, load, clock, observe
-        self._measurer = passes.measurer
+        self._ticker, self._measurer = passes.ticker, passes.measurer
         self._measure_interval = measure_interval
         ticker, measurer = passes.ticker, passes.measurer
         self._tick = Loop("tick", ticker.once, clock, observe, ticker.sweep_next)
@@ -54,9 +54,13 @@ class Sidecar:
             "measure": max(WAIT_MAX, measure_interval) * HANGS_AFTER,
         }
 
-    def start(self) -> None:
-        """Begin; an exposition is there before the first measurement."""
+    def prepare(self) -> None:
+        """Publish an exposition before the first measurement, so that the server has one."""
         self._measurer.publish()
+
+    def start(self) -> None:
+        """Begin. Raises RefusedError for a file that the ledger does not take."""
+        self._ticker.begin()
         for loop in self._loops:
             loop.start()
         self._observe(Lifecycle("sidecar_started", self._board.file.path))

@@ -22,7 +22,7 @@ from cronledger.core.instants import Window, from_epoch, to_epoch, up_to
 from cronledger.core.plan import LeftOut, Plan, plan, reach, without_overlap
 from cronledger.core.schedule import Overlap, Schedule, ScheduleFile, known_as
 from cronledger.core.start import run_ats
-from cronledger.ports import Decision, Enqueue, Ledger, Noted, Observe, Zones
+from cronledger.ports import Decision, Enqueue, Ledger, Noted, Noting, Observe, Zones
 
 # Schedules decided on in one transaction: bounds how long a lock is held.
 CHUNK = 500
@@ -49,10 +49,17 @@ class Moment:
 
 
 def note(
-    file: ScheduleFile, ledger: Ledger, zones: Zones, observe: Observe, at: datetime | None = None
+    file: ScheduleFile,
+    ledger: Ledger,
+    zones: Zones,
+    observe: Observe,
+    at: datetime | None = None,
+    *,
+    replace: bool = False,
 ) -> Noted:
     """Make the ledger's versions those of the file, from now (or `at`) on."""
-    noted = ledger.note(file.schedules.values(), file.queues.values(), zones.version, at)
+    noting = Noting(tuple(file.queues.values()), zones.version, at, replace)
+    noted = ledger.note(file.schedules.values(), noting)
     if noted.opened or noted.ended:
         observe(VersionsNoted(noted.opened, noted.ended))
     return noted

@@ -40,6 +40,11 @@ class Attempt:
         self.held_until = sent + self.lease.span
         self.extend_at = sent + self.lease.span / 3
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, though its handler may run on."""
+        return self._over
+
     def finish(self, failure: Failure | None) -> bool:
         """End the attempt, completed if there is no failure; False if it had ended before."""
         with self._deciding:

@@ -14,13 +14,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeAlias, cast
 
 from cronledger.core.events import Lifecycle
-from cronledger.core.lifecycle import Failure
+from cronledger.core.lifecycle import Failure, Lease
 from cronledger.ports import Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.context import Cancelled, Discard, Retry
 from cronledger.worker.handlers import Handler, is_async
+from cronledger.worker.place import place_of
 
 ERROR_CLASS_MAX = 200
+# What the queue keeps of a message: of a job that will be tried again, and of a dead one.
+RETRYING_MESSAGE_MAX = 500
 MESSAGE_MAX = 2000
 STOP_SECONDS = 2.0
 
@@ -37,9 +40,13 @@ class Invoker:
         self._threads = _Threads(self._run, self._finish)
         self._loop = _Loop()
         self._observe = observe
+        self._running: set[Attempt] = set()
+        self._counting = threading.Lock()
 
     def start(self, attempt: Attempt) -> None:
         """Begin; returns at once."""
+        with self._counting:
+            self._running.add(attempt)
         if attempt.lease.kind in self._async_kinds:
             self._loop.start(attempt, self._run_async(attempt))
         else:
@@ -50,11 +57,20 @@ class Invoker:
         self._threads.stop()
         self._loop.stop()
 
+    def running(self) -> int:
+        """How many handlers have not ended, whatever became of their attempts."""
+        return len(self._running)
+
+    def abandoned(self) -> int:
+        """How many handlers run on although their attempt has ended."""
+        with self._counting:
+            return sum(attempt.over for attempt in self._running)
+
     def _run(self, attempt: Attempt) -> Failure | None:
         try:
             _refuse_awaitable(self._handlers[attempt.lease.kind](attempt.context))
         except BaseException as error:  # SystemExit in a handler is a failure like any other
-            return failure_of(error)
+            return failure_of(error, attempt.lease)
         return None
 
     async def _run_async(self, attempt: Attempt) -> None:
@@ -62,10 +78,13 @@ class Invoker:
         try:
             await cast(Awaitable[object], self._handlers[attempt.lease.kind](attempt.context))
         except BaseException as error:  # let out, SystemExit would end the loop for everyone
-            failure = failure_of(error)
+            failure = failure_of(error, attempt.lease)
         self._finish(attempt, failure)
 
     def _finish(self, attempt: Attempt, failure: Failure | None) -> bool:
+        with self._counting:
+            # Before the attempt ends, or it would count as abandoned for a moment.
+            self._running.discard(attempt)
         if attempt.finish(failure):
             return True
         lease = attempt.lease
@@ -79,17 +98,32 @@ class Invoker:
         return False
 
 
-def failure_of(error: BaseException) -> Failure:
-    """What a handler's exception means: names and messages bounded, and storable as text."""
+def failure_of(error: BaseException, lease: Lease) -> Failure:
+    """What a handler's exception means: names and messages bounded, and storable as text.
+
+    The message ends with the place where the exception was raised, which is never cut off.
+    """
+    at = place_of(error)
+    limit = MESSAGE_MAX if lease.attempt >= lease.max_attempts else RETRYING_MESSAGE_MAX
     match error:
         case Retry():
-            return Failure("retry", _text(error.reason, MESSAGE_MAX), retry_after=error.after)
+            said = _placed(error.reason, at, limit)
+            return Failure("retry", said, retry_after=error.after, raised_at=at)
         case Discard():
-            return Failure("discard", _text(error.reason, MESSAGE_MAX), retryable=False)
+            said = _placed(error.reason, at, MESSAGE_MAX)
+            return Failure("discard", said, retryable=False, raised_at=at)
         case Cancelled():
-            return Failure(_text(error.reason, ERROR_CLASS_MAX), "the handler ended as it was told")
+            said = _placed("the handler ended as it was told", at, limit)
+            return Failure(_text(error.reason, ERROR_CLASS_MAX), said, raised_at=at)
         case _:
-            return Failure(_class_name(type(error)), _text(error, MESSAGE_MAX))
+            said = _placed(error, at, limit)
+            return Failure(_class_name(type(error)), said, raised_at=at)
+
+
+def _placed(message: object, at: str | None, limit: int) -> str:
+    """The message and then the place, `limit` characters at most."""
+    end = f" ({at})" if at else ""
+    return f"{_text(message, limit - len(end))}{end}".strip()
 
 
 def _class_name(kind: type[BaseException]) -> str:

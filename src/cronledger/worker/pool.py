@@ -16,6 +16,7 @@ from cronledger.errors import ConfigError
 from cronledger.ports import Clock, LeasedQueue, Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
+from cronledger.worker.clog import Clog
 from cronledger.worker.context import LEASE_LOST, STOPPING
 from cronledger.worker.handlers import Handler, refuse_unusable
 from cronledger.worker.invoke import Invoker
@@ -63,6 +64,7 @@ class Worker:
         self._observe = _never_raising(observe)
         self._keeper = Keeper(keeper_queue, clock, self._observe, settings.name)
         self._invoker = Invoker(handlers, self._observe)
+        self._clog = Clog(settings.name, settings.concurrency, self._observe)
         self._mailbox = Mailbox(clock)
         self._running: dict[int, Attempt] = {}
         self._unsettled: list[Attempt] = []
@@ -79,8 +81,8 @@ class Worker:
     def run_until_idle(self) -> None:
         """Work until nothing is eligible and nothing runs; once only.
 
-        Jobs that wait for a later time, retries among them, stay. Raises what the database says
-        if it fails too often in a row.
+        Jobs that wait for a later time, retries among them, stay; so does what is eligible once
+        too many handlers hang. Raises what the database says if it fails too often in a row.
         """
         self._work(until_idle=True)
 
@@ -114,7 +116,8 @@ class Worker:
             # Past its end a lease is no reason to wait for the database any longer.
             now = self._clock.monotonic()
             return not self._running and all(now >= a.held_until for a in self._unsettled)
-        return until_idle and self._dry and not self._running and not self._unsettled
+        nothing_to_claim = self._dry or self._clog.clogged
+        return until_idle and nothing_to_claim and not self._running and not self._unsettled
 
     def _say_draining(self) -> None:
         if self._stops and not self._draining:
@@ -129,7 +132,8 @@ class Worker:
         self._invoker.stop()
         left = len(self._running) + len(self._unsettled)
         detail = f"{self._settings.name}: {left} attempts left to expire"
-        self._observe(Lifecycle("worker_stopped", detail))
+        running = self._invoker.running()
+        self._observe(Lifecycle("worker_stopped", f"{detail}, {running} handlers still running"))
 
     def _pass(self) -> Exception | None:
         """Settle, rescue, claim, each whatever became of the others; the first failure."""
@@ -193,6 +197,7 @@ class Worker:
                 attempt.ended - attempt.started,
                 error_class,
                 failure.message if failure else "",
+                failure.raised_at if failure else None,
             )
         )
 
@@ -208,7 +213,7 @@ class Worker:
 
     def _claim(self) -> None:
         room = self._settings.concurrency - len(self._running) - len(self._unsettled)
-        if room <= 0:
+        if room <= 0 or self._clog.clogged:
             return
         sent = self._clock.monotonic()
         leases = self._queue.claim(self._settings.queues, self._kinds, room, self._settings.name)
@@ -226,13 +231,15 @@ class Worker:
             del self._running[attempt.lease.token]
         self._keeper.drop(ended)
         self._unsettled += ended
+        if not self._stops:
+            self._clog.look(self._invoker.abandoned())
 
     def _patience(self, until_idle: bool) -> timedelta:
         paused = self._paused_until - self._clock.monotonic()
         if paused > timedelta(0):
             return min(paused, PAUSE_MAX)
         busy = len(self._running) + len(self._unsettled)
-        full = busy >= self._settings.concurrency
+        full = busy >= self._settings.concurrency or self._clog.clogged
         if not self._stops and not full and (not self._dry or (until_idle and not busy)):
             return timedelta(0)
         return self._settings.poll

@@ -12,6 +12,7 @@ from structlog.typing import EventDict, Processor
 
 from cronledger.core.events import (
     Attempted,
+    Disputed,
     Enqueued,
     Event,
     FileReloaded,
@@ -30,6 +31,9 @@ from cronledger.ports import Observe
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 Line: TypeAlias = tuple[Level, str, dict[str, Any]]
+
+# What a process says of itself that a person should act on.
+_WARNINGS = frozenset({"worker_clogged"})
 
 
 def log_events(
@@ -67,7 +71,7 @@ def line_of(event: Event) -> Line:
     match event:
         case Attempted() | LeaseLost() | Rescued():
             return _work_line(event)
-        case LoopFailed() | FileReloaded() | ReloadFailed() | Lifecycle():
+        case LoopFailed() | FileReloaded() | ReloadFailed() | Disputed() | Lifecycle():
             return _process_line(event)
         case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled():
             return _ledger_line(event)
@@ -85,7 +89,7 @@ def _work_line(event: Attempted | LeaseLost | Rescued) -> Line:
     assert_never(event)
 
 
-def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Lifecycle) -> Line:
+def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | Lifecycle) -> Line:
     match event:
         case LoopFailed():
             return (
@@ -101,10 +105,13 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Lifecycle) -
         case FileReloaded():
             fields = {"path": event.path, "digest": event.digest, "schedules": event.schedules}
             return "info", "file_reloaded", fields
+        case Disputed():
+            return "error", "schedules_disputed", {"ended_by_another_file": list(event.schedules)}
         case ReloadFailed():
             return "error", "reload_failed", {"path": event.path, "problems": list(event.problems)}
         case Lifecycle():
-            return "info", event.what, {"detail": event.detail}
+            level: Level = "warning" if event.what in _WARNINGS else "info"
+            return level, event.what, {"detail": event.detail}
     assert_never(event)
 
 
@@ -153,11 +160,13 @@ def _level(settlement: Settlement) -> Level:
 
 
 def _attempt_fields(event: Attempted) -> dict[str, Any]:
-    # The message stays in the dead letter: what a handler raises may quote its payload.
+    # The message stays in the database: what a handler raises may quote its payload. The place
+    # where it was raised quotes nothing.
     return _lease_fields(event.lease) | {
         "duration_s": round(event.duration.total_seconds(), 6),
         "outcome": str(event.settlement),
         "error_class": event.error_class,
+        "error_at": event.error_at,
     }
 
 

@@ -18,9 +18,9 @@ from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, from_epoch
 from cronledger.core.plan import LeftOut, Reason
-from cronledger.core.schedule import JobSpec, QueueSpec, Schedule, Timing, Version
+from cronledger.core.schedule import JobSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
-from cronledger.ports import Decision, Enqueue, Noted, Span
+from cronledger.ports import Decision, Enqueue, Noted, Noting, Span
 
 
 class PostgresLedger:
@@ -36,15 +36,9 @@ class PostgresLedger:
         now: datetime = self._session.run("now")[0]["now"]
         return now
 
-    def note(
-        self,
-        schedules: Iterable[Schedule],
-        queues: Iterable[QueueSpec],
-        tzdata: str,
-        at: datetime | None,
-    ) -> Noted:
+    def note(self, schedules: Iterable[Schedule], noting: Noting) -> Noted:
         """Make the ledger's versions those of `schedules`."""
-        return note(self._session, list(schedules), list(queues), tzdata, at)
+        return note(self._session, list(schedules), noting)
 
     def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
         """Every schedule ever loaded (or those named), by name."""

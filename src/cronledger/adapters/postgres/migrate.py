@@ -121,4 +121,7 @@ def check(session: Session) -> None:
     waiting = pending(session)
     if waiting:
         names = ", ".join(migration.name for migration in waiting)
-        raise RefusedError(f"migrations are pending ({names}); run `cronledger migrate` first")
+        raise RefusedError(
+            f"migrations are pending in {session.place()} ({names}); is it the right one? Then run "
+            "`cronledger migrate` first"
+        )

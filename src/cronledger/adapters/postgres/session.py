@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from cronledger.errors import RefusedError, StoreError
 
 CONNECT_TIMEOUT_SECONDS = 10
+NOT_CONNECTED = "08001"
 _DIALECT = re.compile(r"^(postgres|postgresql)(\+\w+)?://")
 # Whatever the role or the database prefers: instants come back in UTC, where arithmetic on them is
 # elapsed time, and in the form that the driver reads.
@@ -59,6 +60,12 @@ class Session:
         """Everything inside commits together or not at all."""
         with self._guard(), self._open().transaction():
             yield
+
+    def place(self) -> str:
+        """The database and the host that this session talks to, for messages."""
+        with self._guard():
+            info = self._open().info
+            return f"database {info.dbname} on {info.host or 'this host'}"
 
     def close(self) -> None:
         """Give the connection back to the server; the next use makes a new one."""
@@ -102,7 +109,9 @@ def store_error(error: psycopg.Error, dsn: str) -> StoreError:
     line = " ".join(said.split())
     for secret in _secrets(dsn):
         line = line.replace(secret, "***")
-    return StoreError(f"database: {line}", error.sqlstate or "")
+    # libpq gives no SQLSTATE for a connection that was not made, whatever the reason.
+    lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    return StoreError(f"database: {line}", NOT_CONNECTED if lost else error.sqlstate or "")
 
 
 def _secrets(dsn: str) -> list[str]:

@@ -17,7 +17,10 @@ from cronledger.core.instants import format_instant
 from cronledger.core.schedule import QueueSpec, Schedule
 from cronledger.core.spec import timing_hash, to_spec
 from cronledger.errors import RefusedError
-from cronledger.ports import Noted
+from cronledger.ports import Noted, Noting
+
+# From so many schedules on, a file that ends them all must say that it is meant.
+MANY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +43,14 @@ class _Head:
         return max(decided, self.effective_from or self.ended_at or decided)
 
 
-def note(
-    session: Session,
-    schedules: Sequence[Schedule],
-    queues: Sequence[QueueSpec],
-    tzdata: str,
-    at: datetime | None,
-) -> Noted:
+def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Noted:
     """Open a version for each timing that changed, end the schedules that are gone."""
     hashes = {schedule.id: timing_hash(schedule.timing) for schedule in schedules}
-    session.run("upsert_queues", _queues(queues))
+    at, tzdata = noting.at, noting.tzdata
     now = at or session.run("now")[0]["now"]
+    if not noting.replace:
+        _refuse_another_file(_heads(session), schedules)
+    session.run("upsert_queues", _queues(noting.queues))
     if _unchanged(_heads(session), hashes):
         return Noted(now, (), ())
     with session.transaction():
@@ -64,6 +64,18 @@ def note(
         moment = _not_before(moment, [heads[n] for n in (*ended, *(s.id for s in opened))], at)
         _write(session, opened, [heads[name] for name in ended], heads, tzdata, moment)
     return Noted(moment, tuple(sorted(s.id for s in opened)), tuple(sorted(ended)))
+
+
+def _refuse_another_file(heads: dict[str, _Head], schedules: Sequence[Schedule]) -> None:
+    """A file that knows none of many schedules is rather the wrong one than their end."""
+    in_force = [name for name, head in heads.items() if head.timing_hash is not None]
+    known = {name for s in schedules for name in (s.id, *s.aliases)}
+    if len(in_force) >= MANY and known.isdisjoint(in_force):
+        raise RefusedError(
+            f"the file has none of the {len(in_force)} schedules in force "
+            f"({', '.join(in_force[:MANY])}, ...), and loading it would end them all; is it the "
+            "right file, and the right database? If they are to end, add --replace"
+        )
 
 
 def _heads(session: Session) -> dict[str, _Head]:
