@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cronledger.errors import ConfigError
-from cronledger.ports import Clock, Observe, Zones
 
 if TYPE_CHECKING:
     from cronledger.adapters.postgres.embedded import EmbeddedServer
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from cronledger.core.schedule import ScheduleFile
     from cronledger.daemon.sidecar import Sidecar
     from cronledger.http import Server
-    from cronledger.ports import Jobs, LeasedQueue, Ledger
+    from cronledger.ports import Clock, Jobs, LeasedQueue, Ledger, Observe, Zones
     from cronledger.worker.pool import Worker
 
 EMBEDDED = "embedded"
@@ -56,16 +55,22 @@ def clock() -> Clock:
 
 def load_file(path: Path, zone_data: Zones) -> ScheduleFile:
     """The schedule file, validated. Raises ConfigError with every problem."""
-    from cronledger.adapters.config.load import load
+    from cronledger.adapters.config.source import read_bytes
 
-    return load(path, zone_data)
+    data = read_bytes(path)  # a giant is refused before the validator is even imported
+    from cronledger.adapters.config.load import parse
+
+    return parse(data, str(path), zone_data)
 
 
 def load_placed(path: Path, zone_data: Zones) -> tuple[ScheduleFile, PlaceOf]:
     """As `load_file`, with what tells where a key of a schedule stands."""
-    from cronledger.adapters.config.load import load_placed
+    from cronledger.adapters.config.source import read_bytes
 
-    file, places = load_placed(path, zone_data)
+    data = read_bytes(path)
+    from cronledger.adapters.config.load import parse_placed
+
+    file, places = parse_placed(data, str(path), zone_data)
     return file, places.of
 
 

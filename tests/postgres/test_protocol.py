@@ -273,3 +273,14 @@ def test_a_smaller_priority_runs_first_and_then_the_older(bench: Workbench) -> N
     ordinary = bench.enqueue(jobs=2)
     urgent = bench.enqueue(jobs=2, priority=-5)
     assert [lease.job_id for lease in bench.claim(4)] == [*urgent, *ordinary]
+
+
+def test_a_claim_that_names_no_queue_takes_from_all_that_are_not_paused(bench: Workbench) -> None:
+    for name in ("b", "a", "c"):
+        bench.line(name=name)
+        bench.enqueue(queue=name)
+    bench.rows(
+        "update cronledger.queue set paused_at = now(), paused_by = 'x', pause_reason = 'y'"
+        " where name = 'c'"
+    )
+    assert [lease.queue for lease in bench.queue.claim([], ["work"], 10, "w")] == ["a", "b"]

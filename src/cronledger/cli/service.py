@@ -91,7 +91,8 @@ def work(
         str, typer.Option("--app", help="package.module:object that holds the handlers.")
     ],
     queue: Annotated[
-        list[str] | None, typer.Option("--queue", help="A queue to claim from; repeat for more.")
+        list[str] | None,
+        typer.Option("--queue", help="A queue to claim from; repeat for more. All, if none."),
     ] = None,
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, max=1000)] = 10,
     poll: Annotated[str, typer.Option("--poll", help="How often an idle worker looks.")] = "1s",
@@ -103,7 +104,7 @@ def work(
     """A worker: claims jobs, runs their handlers. SIGTERM drains, a second one ends it now."""
     from cronledger import wiring
 
-    options = wiring.WorkOptions(app, queue or ["default"], concurrency, duration(poll, "--poll"))
+    options = wiring.WorkOptions(app, queue or [], concurrency, duration(poll, "--poll"))
     with database(ctx, database_url, "work") as store:
         worker = wiring.worker(options, store, wiring.event_log())
         if until_idle:

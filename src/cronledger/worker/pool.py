@@ -31,14 +31,15 @@ FAILURES_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """`name` is unique to this process. `queues` are claimed from in the order given.
+    """`name` is unique to this process. `queues` are claimed from in the order given;
+    none stands for all there are, by name.
 
     `poll`: how often an idle worker looks for jobs. `rescue`: how often it takes back expired
     leases, anyone's; on an idle worker in the place of a claim, so that it costs nothing.
     """
 
     name: str
-    queues: tuple[str, ...] = ("default",)
+    queues: tuple[str, ...] = ()
     concurrency: int = 4
     poll: timedelta = timedelta(seconds=1)
     rescue: timedelta = timedelta(seconds=5)
@@ -96,7 +97,7 @@ class Worker:
 
     def _work(self, until_idle: bool) -> None:
         settings = self._settings
-        said = f"{settings.name}: queues {', '.join(settings.queues)}; kinds"
+        said = f"{settings.name}: queues {', '.join(settings.queues) or 'all'}; kinds"
         self._observe(Lifecycle("worker_started", f"{said} {', '.join(self._kinds)}"))
         self._keeper.start()
         try:
@@ -266,8 +267,6 @@ def _never_raising(observe: Observe) -> Observe:
 def _refuse(settings: WorkerSettings, handlers: Mapping[str, Handler]) -> None:
     if settings.concurrency < 1:
         raise ConfigError(f"concurrency is {settings.concurrency}; use 1 or more")
-    if not settings.queues:
-        raise ConfigError("the worker has no queue; name one at least")
     if settings.poll <= timedelta(0):
         raise ConfigError("the poll interval must be longer than zero; use 1s")
     if not handlers:

@@ -96,8 +96,8 @@ language sql as $$
     from due
 $$;
 
--- Lease up to p_limit jobs of the queues named, in the order named; none of a paused queue, none
--- of a kind not named. The inner array keeps a generic plan on the index.
+-- Lease up to p_limit jobs of the queues named, in the order named (of every queue, by name, where
+-- none is); none of a paused queue, none of a kind not named. The inner array keeps a generic plan on the index.
 create function cronledger.claim(p_queues text[], p_kinds text[], p_limit int, p_worker text)
 returns table (job_id bigint, token bigint, key text, kind text, queue text, payload jsonb,
                logical_time timestamptz, attempt smallint, max_attempts smallint,
@@ -111,9 +111,10 @@ declare
   got int;
 begin
   for wanted in
-    select q.* from unnest(p_queues) with ordinality as u(name, place)
-      join cronledger.queue q on q.name = u.name
-     where q.paused_at is null order by u.place
+    select q.* from cronledger.queue q
+      left join unnest(p_queues) with ordinality as u(name, place) on u.name = q.name
+     where q.paused_at is null and (u.name is not null or cardinality(p_queues) = 0)
+     order by u.place, q.name
   loop
     exit when room <= 0;
     perform cronledger.promote(wanted.id, 1000);
