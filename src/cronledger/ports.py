@@ -163,7 +163,7 @@ class LeasedQueue(Protocol):
     def claim(
         self, queues: Sequence[str], kinds: Sequence[str], limit: int, worker: str
     ) -> list[Lease]:
-        """Lease up to `limit` eligible jobs, queues in the order given; of all queues if none is."""
+        """Lease up to `limit` eligible jobs, queues in the order given; of all if none is."""
 
     def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
         """Extend; returns the tokens still ours. The others are lost."""
