@@ -22,6 +22,10 @@ help: ## this list
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	touch $@
 
+.venv/bench: .venv/dev requirements/bench.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	touch $@
+
 setup: .venv/dev ## virtual environment with everything, at locked versions
 
 demo: .venv/runtime ## watch the main job work on an embedded PostgreSQL (under a minute)
@@ -40,8 +44,8 @@ test: .venv/dev ## the tests; sweeps of over a minute are sampled
 test-all: .venv/dev ## every test, sweeps included
 	$(BIN)/pytest -n $(JOBS)
 
-bench: .venv/dev ## ratios against peers, one run
-	for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
+bench: .venv/bench ## ratios against peers, one run
+	for file in $(filter-out bench/peers.py,$(wildcard bench/*.py)); do $(BIN)/python $$file || exit 1; done
 
 fix: .venv/dev ## format, and mend what can be mended by machine
 	$(BIN)/ruff check --fix $(SOURCES)
