@@ -153,7 +153,7 @@ def test_next_tells_what_a_clock_change_does(cli: Cli, file: Path) -> None:
     assert answer.out == (
         "KEY                          LOCAL TIME           UTC OFFSET  NOTE\n"
         "berlin:2026-03-29T01:00:00Z  2026-03-29 03:00:00  +02:00      "
-        "moved out of the hour that the clock skips\n"
+        "moved: the clock skips its time of day\n"
         "berlin:2026-03-30T00:30:00Z  2026-03-30 02:30:00  +02:00\n"
     )
     assert answer.err == ""

@@ -123,7 +123,7 @@ def note(occurrence: Occurrence) -> str:
     """What a clock change did to an occurrence, in words; "" if nothing."""
     said = []
     if occurrence.moved:
-        said.append("moved out of the hour that the clock skips")
+        said.append("moved: the clock skips its time of day")
     if occurrence.fold:
         said.append("second pass of a repeated hour")
     if occurrence.collapsed > 1:
