@@ -1,5 +1,5 @@
 -- The queue: an immutable body, narrow hot tables (ready, deferred, lease), append-only outcomes.
--- A job is in exactly one of ready, deferred, lease, outcome; the functions of 0003 move it.
+-- A job is in exactly one of ready, deferred, lease, outcome; only the functions of the protocol move it.
 
 create table cronledger.queue (
   id           int generated always as identity primary key,

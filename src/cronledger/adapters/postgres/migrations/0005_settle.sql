@@ -1,0 +1,125 @@
+-- Settlements: how an attempt ends.
+
+create function cronledger.count_stale(p_job_ids bigint[]) returns void
+language sql as $$
+  insert into cronledger.stat_delta (metric, labels, n)
+  select 'cronledger_stale_completions_rejected_total', array[q.name, j.kind], count(*)
+    from cronledger.job j join cronledger.queue q on q.id = j.queue_id
+   where j.id = any (p_job_ids) group by q.name, j.kind
+$$;
+
+-- Complete jobs under their leases; returns those that were. The others are stale: refused, counted.
+create function cronledger.complete(p_job_ids bigint[], p_tokens bigint[]) returns setof bigint
+language plpgsql as $$
+declare
+  settled bigint[];
+begin
+  with done as (
+    delete from cronledger.lease l
+     where l.job_id = any (p_job_ids) and l.token = any (p_tokens)
+    returning l.*),
+  kept as (
+    insert into cronledger.outcome
+           (job_id, claimed_at, first_claimed_at, finished_at, queue_id, attempt, state, worker)
+    select d.job_id, d.claimed_at, d.first_claimed_at, cronledger.now(), d.queue_id, d.attempt,
+           'completed', d.worker
+      from done d),
+  counted as (
+    insert into cronledger.stat_delta (metric, labels, n)
+    select m.metric, array[q.name, d.kind, 'completed'], count(*)
+      from done d join cronledger.queue q on q.id = d.queue_id,
+           (values ('cronledger_attempts_total'), ('cronledger_jobs_finished_total')) as m(metric)
+     group by m.metric, q.name, d.kind)
+  select array_agg(d.job_id) into settled from done d;
+  if cardinality(coalesce(settled, '{}')) < cardinality(p_job_ids) then
+    perform cronledger.count_stale(array(
+      select g.id from unnest(p_job_ids) as g(id) where g.id <> all (coalesce(settled, '{}'))));
+  end if;
+  return query select unnest(settled);
+end $$;
+
+-- How long after attempt n the next may start: min(base * 2^n, cap) times a factor in [0.5, 1.5).
+-- p_draw is uniform in [0, 1).
+create function cronledger.backoff(p_attempt int, p_base interval, p_cap interval,
+                                   p_draw double precision) returns interval
+language sql immutable as $$
+  select least(p_base * power(2, least(p_attempt, 40)), p_cap) * (0.5 + p_draw)
+$$;
+
+-- What follows a lease that ended without completion: retrying or dead. The lease row is gone already.
+create function cronledger.after_failure(p_lease cronledger.lease, p_error_class text, p_error text,
+                                         p_retryable boolean, p_retry_after interval)
+returns text language plpgsql as $$
+declare
+  line cronledger.queue;
+  decided text;
+begin
+  select * into strict line from cronledger.queue q where q.id = p_lease.queue_id;
+  if p_retryable and p_lease.attempt < p_lease.max_attempts then
+    decided := 'retrying';
+    insert into cronledger.deferred
+           (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
+            error_class, error)
+    values (p_lease.job_id,
+            cronledger.now() + coalesce(p_retry_after,
+              cronledger.backoff(p_lease.attempt, line.backoff_base, line.backoff_cap, random())),
+            p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority, p_lease.attempt,
+            p_lease.max_attempts, p_lease.kind, p_error_class, left(p_error, 500));
+  else
+    decided := 'dead';
+    insert into cronledger.outcome
+           (job_id, claimed_at, first_claimed_at, finished_at, queue_id, attempt, state, worker,
+            error_class)
+    values (p_lease.job_id, p_lease.claimed_at, p_lease.first_claimed_at, cronledger.now(),
+            p_lease.queue_id, p_lease.attempt, 'dead', p_lease.worker, p_error_class);
+    insert into cronledger.dead (job_id, dead_at, queue_id, attempt, kind, error_class, error)
+    values (p_lease.job_id, cronledger.now(), p_lease.queue_id, p_lease.attempt, p_lease.kind,
+            p_error_class, left(p_error, 2000));
+    perform cronledger.count_delta('cronledger_jobs_finished_total',
+                                   array[line.name, p_lease.kind, 'dead'], 1);
+  end if;
+  perform cronledger.count_delta('cronledger_attempts_total', array[line.name, p_lease.kind,
+    case when p_error_class = 'lease_expired' then 'lease_expired'
+         when decided = 'dead' then 'dead' else 'retry' end], 1);
+  return decided;
+end $$;
+
+-- Fail one attempt under its lease: 'retrying', 'dead', or 'stale' if the lease is not ours.
+create function cronledger.fail(p_job_id bigint, p_token bigint, p_error_class text, p_error text,
+                                p_retryable boolean default true,
+                                p_retry_after interval default null)
+returns text language plpgsql as $$
+declare
+  held cronledger.lease;
+begin
+  delete from cronledger.lease l where l.job_id = p_job_id and l.token = p_token
+  returning l.* into held;
+  if not found then
+    perform cronledger.count_stale(array[p_job_id]);
+    return 'stale';
+  end if;
+  return cronledger.after_failure(held, p_error_class, p_error, p_retryable, p_retry_after);
+end $$;
+
+-- Take back expired leases; each counts as an attempt. Returns how many. Any process may call it.
+create function cronledger.rescue(p_limit int) returns int
+language plpgsql as $$
+declare
+  held cronledger.lease;
+  line text;
+  n int := 0;
+begin
+  for held in
+    delete from cronledger.lease l where l.job_id = any (array(
+      select e.job_id from cronledger.lease e where e.expires_at <= cronledger.now()
+       order by e.job_id limit p_limit for update skip locked))
+    returning l.*
+  loop
+    perform cronledger.after_failure(held, 'lease_expired',
+                                     'the lease of ' || held.worker || ' expired', true, null);
+    select q.name into line from cronledger.queue q where q.id = held.queue_id;
+    perform cronledger.count_delta('cronledger_leases_expired_total', array[line, held.kind], 1);
+    n := n + 1;
+  end loop;
+  return n;
+end $$;
