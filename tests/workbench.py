@@ -10,6 +10,7 @@ from typing import Any
 from cronledger.adapters.postgres.ledger import PostgresLedger
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
+from cronledger.adapters.zones import PinnedZones
 from cronledger.core.expand import Occurrence
 from cronledger.core.expected import Owed
 from cronledger.core.lifecycle import Lease
@@ -40,7 +41,7 @@ class Workbench:
 
     def line(self, name: str = "default", **settings: Any) -> None:
         """Make a queue of that name, or change it to these settings."""
-        self._ledger.note([], Noting((QueueSpec(name, **settings),), "2026f"))
+        self._ledger.note([], Noting((QueueSpec(name, **settings),), PinnedZones()))
 
     def enqueue(self, kind: str = "work", jobs: int = 1, **spec: Any) -> list[int]:
         """Enqueue jobs with the keys that come next; returns their ids, oldest key first."""
@@ -49,7 +50,7 @@ class Workbench:
         ]
         owed = tuple(Owed(1, Occurrence(epoch, 0, 0, False, 1)) for epoch in epochs)
         batch = [Enqueue(self._schedule, JobSpec(kind, **spec), owed)]
-        assert self._ledger.enqueue_once(batch, "tick", "2026f") == {self._schedule: epochs}
+        assert self._ledger.enqueue_once(batch, "tick") == {self._schedule: epochs}
         rows = self.session.script(
             "select job_id from cronledger.occurrence where logical_time = any (%(times)s)"
             " order by logical_time",

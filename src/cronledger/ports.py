@@ -37,18 +37,22 @@ class Noting:
     """What is noted beside the schedules. `at` is the moment; None is the database's clock."""
 
     queues: tuple[QueueSpec, ...]
-    tzdata: str
+    zones: Zones
     at: datetime | None = None
     replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What noting a file changed: names of schedules whose version opened, or that ended."""
+    """What noting a file changed: names of schedules whose version opened, or that ended.
+
+    `late`: those whose version is in force only from `now` on, though the file dates it earlier.
+    """
 
     now: datetime
-    opened: tuple[str, ...]
-    ended: tuple[str, ...]
+    opened: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +86,14 @@ class Versions(Protocol):
     def note(self, schedules: Iterable[Schedule], noting: Noting) -> Noted:
         """Open a version for each timing that changed, end the schedules that are gone.
 
+        A timing has changed as well if newer zone data moves its clock from now on.
+
         Raises RefusedError when `at` lies before what it would replace, and for a file that has
         none of many schedules in force unless `replace` says that they are to end.
         """
+
+    def backdate(self, schedule: Schedule, since: datetime, zones: Zones) -> None:
+        """Make the versions from `since` on those of the file, whatever they were."""
 
     def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
         """Every schedule ever loaded (or those named), by name."""
@@ -116,7 +125,7 @@ class Enqueuer(Protocol):
     """Writes occurrences and jobs."""
 
     def enqueue_once(
-        self, batch: Sequence[Enqueue], via: str, tzdata: str, as_of: datetime | None = None
+        self, batch: Sequence[Enqueue], via: str, as_of: datetime | None = None
     ) -> Mapping[int, list[int]]:
         """Write what is not there yet, in one transaction; returns the epochs written, by id."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ import yaml
 
 from cronledger.adapters.config.load import parse
 from cronledger.adapters.zones import PinnedZones
-from cronledger.core.expand import expand, instants
+from cronledger.core.expected import expected as keys_of
 from cronledger.core.instants import Window, format_instant
 from cronledger.core.spec import from_spec, to_spec
+from cronledger.core.timeline import next_owed, occurrences, timeline
 from cronledger.errors import ConfigError
 
 CASES_FILE = Path(__file__).parent.parent / "cases" / "schedules.yaml"
-KINDS = {"cron": 80, "interval": 8, "rrule": 11, "calendar": 1}
+KINDS = {"cron": 80, "interval": 8, "rrule": 11, "calendar": 1, "edit": 5}
 CASES = [
     case
     for case in yaml.safe_load(CASES_FILE.read_text(encoding="utf-8"))["cases"]
@@ -60,7 +61,7 @@ def owed() -> list[Expected]:
     for case in CASES:
         if "check" not in case:
             found.append(Expected(case["id"], case["schedule"], case["window"], case))
-        if case["kind"] != "cron":
+        if case["kind"] not in {"cron", "edit"}:
             found += alternatives(case)
     return found
 
@@ -97,7 +98,9 @@ def test_the_case_file_is_whole_and_no_alternative_vanishes() -> None:
     kinds = [case["kind"] for case in CASES]
     assert {kind: kinds.count(kind) for kind in KINDS} == KINDS
     assert len(REFUSED) == 2
-    others = [case for case in CASES if case["kind"] != "cron"]
+    others = [case for case in CASES if case["kind"] not in {"cron", "edit"}]
+    wrong = [a["when"] for c in CASES if c["kind"] == "edit" for a in c.get("alternatives", [])]
+    assert all(when.startswith("WRONG: ") for when in wrong)
     every = {(c["id"], a["when"]) for c in others for a in c.get("alternatives", [])}
     assert set(REWRITTEN) | set(NOT_OURS) <= every
     assert len(OWED) == len(CASES) - len(REFUSED) + len(every) - len(NOT_OURS)
@@ -105,19 +108,21 @@ def test_the_case_file_is_whole_and_no_alternative_vanishes() -> None:
 
 @pytest.mark.parametrize("expected", OWED, ids=lambda expected: expected.name)
 def test_a_schedule_of_the_file_yields_the_right_instants(expected: Expected) -> None:
-    timing = parse(_file(expected.schedule), "case.yaml", ZONES).schedules["it"].timing
+    versions = timeline(parse(_file(expected.schedule), "case.yaml", ZONES).schedules["it"])
     window = Window(*(datetime.fromisoformat(expected.window[end]) for end in ("start", "end")))
-    zone = ZONES.load(timing.timezone)
-    occurrences = expand(timing, zone, window)
-    found = [format_instant(occurrence.logical_time) for occurrence in occurrences]
+    owed = occurrences(versions, window, ZONES.load)
+    found = [format_instant(occurrence.logical_time) for occurrence in owed]
     if "expected_utc" in expected.answer:
         assert found == expected.answer["expected_utc"]
     else:
         edges = (len(found), found[0], found[-1])
         answer = expected.answer
         assert edges == (answer["expected_count"], answer["first_utc"], answer["last_utc"])
-    assert instants(timing, zone, window) == [occurrence.instant for occurrence in occurrences]
-    assert from_spec(to_spec(timing)) == timing
+    epochs = [occurrence.instant for occurrence in owed]
+    assert keys_of(versions, window, ZONES.load) == epochs
+    before = window.start - timedelta(seconds=1)
+    assert next_owed(versions, before, len(owed) + 1, ZONES.load)[: len(owed)] == owed
+    assert all(from_spec(to_spec(version.timing)) == version.timing for version in versions)
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["id"])

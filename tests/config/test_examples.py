@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from schedule_files import problems, read, zones
+from schedule_files import read, zones
 
-from cronledger.core.expand import instants
+from cronledger.core.expected import expected
 from cronledger.core.instants import Window, format_instant, from_epoch
+from cronledger.core.timeline import timeline
 
 FOLDER = Path(__file__).parent.parent / "cases" / "examples"
 NAMES = ["simple", "realistic", "hard"]
@@ -20,36 +20,16 @@ def text_of(name: str) -> str:
     return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def without_later_keys(text: str) -> str:
-    """The file without `ledger-close`, which has versions only."""
-    return re.sub(r"  ledger-close:\n(?:    .*\n)+", "", text)
-
-
 def owed(name: str, schedule: str, start: str, end: str) -> list[str]:
-    timing = read(without_later_keys(text_of(name))).schedules[schedule].timing
+    versions = timeline(read(text_of(name)).schedules[schedule])
     window = Window(datetime.fromisoformat(start), datetime.fromisoformat(end))
-    found = instants(timing, zones().load(timing.timezone), window)
+    found = expected(versions, window, zones().load)
     return [format_instant(from_epoch(epoch)) for epoch in found]
 
 
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("realistic", []),
-        ("hard", ["versions"]),
-    ],
-)
-def test_only_what_is_not_read_yet_is_refused(name: str, keys: list[str]) -> None:
-    lines = problems(text_of(name)) if keys else []
-    refused = [re.search(r"'(\w+)' is not supported by this version; ", line) for line in lines]
-    assert [match[1] for match in refused if match] == keys
-    assert len(lines) == len(keys)
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_the_rest_of_the_file_loads(name: str) -> None:
-    found = len(read(without_later_keys(text_of(name))).schedules)
-    assert found == {"simple": 2, "realistic": 4, "hard": 5}[name]
+def test_the_file_loads_whole(name: str) -> None:
+    assert len(read(text_of(name)).schedules) == {"simple": 2, "realistic": 4, "hard": 6}[name]
 
 
 CASES = [
@@ -78,6 +58,22 @@ CASES = [
         "2026-08-06",
         "2026-08-09",
         ["2026-08-06T06:00:00Z", "2026-08-07T06:00:00Z", "2026-08-08T06:00:00Z"],
+    ),
+    # By the first version up to the day of the edit, itself included.
+    (
+        "hard",
+        "ledger-close",
+        "2026-04-02",
+        "2026-04-05",
+        ["2026-04-02T12:40:00Z", "2026-04-03T12:40:00Z", "2026-04-04T12:50:00Z"],
+    ),
+    # A Saturday in Los Angeles, then a Monday in New York.
+    (
+        "hard",
+        "ledger-close",
+        "2026-10-31",
+        "2026-11-03",
+        ["2026-10-31T12:50:00Z", "2026-11-02T10:50:00Z"],
     ),
     # Summer time goes on in winter.
     ("hard", "legacy-pgcron", "2026-12-05", "2026-12-06", ["2026-12-05T06:00:00Z"]),

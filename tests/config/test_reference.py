@@ -24,12 +24,13 @@ from cronledger.adapters.config.models import (
     QueueModel,
     ScheduleModel,
     TriggerModel,
+    VersionModel,
 )
 from cronledger.adapters.config.words import LATER, keys_of
 from cronledger.core.instants import format_duration
 from cronledger.core.schedule import DST_PRESETS, Catchup, JobSpec, QueueSpec, Schedule, Timing
 
-PAGE = (Path(__file__).parents[2] / "docs" / "schedule-file.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "schedules.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ROWS = re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.MULTILINE)
 MODELS = (
@@ -39,6 +40,7 @@ MODELS = (
     TriggerModel,
     ExceptModel,
     ScheduleModel,
+    VersionModel,
     CronModel,
     DstModel,
     CatchupModel,
@@ -59,6 +61,7 @@ OWN_TABLE = {
     "payload",
     "pauses",
     "skip",
+    "versions",
 }
 
 

@@ -20,7 +20,7 @@ from cronledger.core.schedule import DST_PRESETS
 from cronledger.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / "schedule-file.md", ROOT / "docs" / "check.md", ROOT / "README.md"]
+PAGES = [ROOT / "docs" / "schedules.md", ROOT / "docs" / "check.md", ROOT / "README.md"]
 BLOCK = re.compile(r"^ *```yaml\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 REFUSED = yaml.safe_load((ROOT / "tests" / "cases" / "files_refused.yaml").read_text("utf-8"))
 

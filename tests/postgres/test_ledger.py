@@ -39,10 +39,10 @@ def hours(world: World, *wanted: int, name: str = "h") -> Enqueue:
 
 def test_a_key_is_written_once_with_its_job(loaded: World) -> None:
     ledger = loaded.ledger
-    assert list(ledger.enqueue_once([hours(loaded, 1, 2)], "tick", "x").values()) == [
+    assert list(ledger.enqueue_once([hours(loaded, 1, 2)], "tick").values()) == [
         [to_epoch(time("2026-03-01T01:00")), to_epoch(time("2026-03-01T02:00"))]
     ]
-    assert list(ledger.enqueue_once([hours(loaded, 1, 2, 3)], "tick", "x").values()) == [
+    assert list(ledger.enqueue_once([hours(loaded, 1, 2, 3)], "tick").values()) == [
         [to_epoch(time("2026-03-01T03:00"))]
     ]
     rows = loaded.sql(
@@ -59,14 +59,14 @@ def test_a_key_that_stands_twice_in_a_batch_is_written_once(loaded: World) -> No
     (id_,) = {hours(loaded, 1).schedule_id}
     item = hours(loaded, 1)
     double = Enqueue(id_, item.job, item.owed * 2)
-    assert list(loaded.ledger.enqueue_once([double], "tick", "x").values()) == [
+    assert list(loaded.ledger.enqueue_once([double], "tick").values()) == [
         [to_epoch(time("2026-03-01T01:00"))]
     ]
     assert loaded.counted("cronledger_jobs_created_total") == 1
 
 
 def test_a_key_of_the_future_waits_until_it_is_due(loaded: World) -> None:
-    loaded.ledger.enqueue_once([hours(loaded, 13)], "tick", "x")
+    loaded.ledger.enqueue_once([hours(loaded, 13)], "tick")
     (row,) = loaded.sql("select state, eligible_at from cronledger.jobs")
     assert tuple(row.values()) == ("scheduled", time("2026-03-01T13:00"))
     loaded.at("2026-03-01T13:00")
@@ -80,7 +80,7 @@ def test_a_job_has_its_own_limits_or_else_those_of_its_queue(loaded: World) -> N
         " priority: 7}",
         queues=QUEUES,
     )
-    loaded.ledger.enqueue_once([hours(loaded, 1), hours(loaded, 1, name="g")], "tick", "x")
+    loaded.ledger.enqueue_once([hours(loaded, 1), hours(loaded, 1, name="g")], "tick")
     rows = loaded.sql(
         "select max_attempts, timeout, priority from cronledger.job order by max_attempts"
     )
@@ -100,7 +100,7 @@ def test_writers_that_race_over_the_same_keys_write_each_once(
 
     def write(world: World, order: int) -> None:
         start.wait()
-        found = world.ledger.enqueue_once(batch[::order], "tick", "x")
+        found = world.ledger.enqueue_once(batch[::order], "tick")
         written.extend(epoch for epochs in found.values() for epoch in epochs)
 
     threads = [Thread(target=write, args=(w, (-1) ** n)) for n, w in enumerate(worlds)]
@@ -115,7 +115,7 @@ def test_writers_that_race_over_the_same_keys_write_each_once(
 
 def test_answers_are_by_schedule_and_in_order(loaded: World) -> None:
     h, g = hours(loaded, 5, 1, 3), hours(loaded, 2, name="g")
-    loaded.ledger.enqueue_once([h, g], "tick", "x")
+    loaded.ledger.enqueue_once([h, g], "tick")
     span = window("2026-03-01T01:00", "2026-03-01T05:00")
     found = loaded.ledger.recorded([(h.schedule_id, span), (g.schedule_id, span)])
     assert found == {
@@ -158,7 +158,7 @@ def test_a_decision_that_fails_leaves_no_trace(loaded: World) -> None:
 
     def decide() -> None:
         with loaded.ledger.deciding([item.schedule_id]):
-            loaded.ledger.enqueue_once([item], "tick", "x")
+            loaded.ledger.enqueue_once([item], "tick")
             loaded.sql("select 1 / 0")
 
     with pytest.raises(StoreError):

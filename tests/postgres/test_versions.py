@@ -177,3 +177,98 @@ def test_processes_with_different_files_at_once_leave_one_of_them_in_force(
     )
     assert {row["name"] for row in in_force} in [{line[: line.index(":")] for line in lines}
                                                  for lines in files]  # fmt: skip
+
+
+DATED = (
+    "h: versions: [{cron: '0 * * * *'}, {effective_from: '2026-03-02', cron: '0 0 * * *'},"
+    " {effective_from: '2026-03-04', cron: '30 0 * * *'}]"
+)
+
+
+def test_a_version_that_is_to_come_is_there_before_its_time_and_takes_over_at_it(
+    world: World,
+) -> None:
+    world.at("2026-03-01T12:00").load(DATED)
+    assert versions(world) == [
+        (1, "2026-03-01T12:00:00Z", "2026-03-02T00:00:00Z"),
+        (2, "2026-03-02T00:00:00Z", "2026-03-04T00:00:00Z"),
+        (3, "2026-03-04T00:00:00Z", None),
+    ]
+    assert world.at("2026-03-03T12:00").load(DATED).opened == ()
+    owed = world.at("2026-03-05").classes("2026-03-01T22:00", "2026-03-05")
+    assert [key[2:18] for key in owed] == [
+        "2026-03-01T22:00",
+        "2026-03-01T23:00",
+        "2026-03-02T00:00",
+        "2026-03-03T00:00",
+        "2026-03-04T00:30",
+    ]
+
+
+def test_a_version_that_is_to_come_may_be_taken_back(world: World) -> None:
+    world.at("2026-03-01").load(DATED)
+    noted = world.at("2026-03-01T12:00").load("h: cron: '0 * * * *'")
+    assert (noted.opened, noted.ended, noted.late) == ((), (), ())
+    assert versions(world) == [
+        (1, "2026-03-01T00:00:00Z", None),
+        (2, "2026-03-02T00:00:00Z", "2026-03-02T00:00:00Z"),
+        (3, "2026-03-04T00:00:00Z", "2026-03-04T00:00:00Z"),
+    ]
+    assert world.at("2026-03-02T13:00").load(DATED).late == ("h",)
+
+
+def test_a_version_that_comes_late_holds_from_the_load_on_and_says_so(world: World) -> None:
+    world.at("2026-03-01").load(HOURLY)
+    noted = world.at("2026-03-03T12:00").load(DATED)
+    assert (noted.opened, noted.late) == (("h",), ("h",))
+    assert versions(world) == [
+        (1, "2026-03-01T00:00:00Z", "2026-03-03T12:00:00Z"),
+        (2, "2026-03-03T12:00:00Z", "2026-03-04T00:00:00Z"),
+        (3, "2026-03-04T00:00:00Z", None),
+    ]
+    assert world.at("2026-03-03T13:00").load(DATED).late == ()
+
+
+def test_the_dates_of_a_new_schedule_are_no_reason_to_speak(world: World) -> None:
+    assert world.at("2026-03-05").load(DATED).late == ()
+    assert versions(world) == [(1, "2026-03-05T00:00:00Z", None)]
+
+
+def test_newer_zone_data_opens_a_version_only_where_it_moves_the_clock(world: World) -> None:
+    berlin, paris = (
+        f"{n}: cron: '0 9 * * *', timezone: Europe/{n.title()}" for n in ("berlin", "paris")
+    )
+    world.at("2026-03-01").load(berlin, paris)
+    older(world, "Europe/Berlin", moved=True)
+    older(world, "Europe/Paris", moved=False)
+    assert world.at("2026-03-02").load(berlin, paris).opened == ("berlin",)
+    assert world.load(berlin, paris).opened == ()
+    # The past goes by the rules that were known then: an hour off.
+    assert list(world.at("2026-03-03").classes("2026-03-01", "2026-03-03")) == [
+        "berlin:2026-03-01T09:00:00Z",
+        "berlin:2026-03-02T08:00:00Z",
+        "paris:2026-03-01T08:00:00Z",
+        "paris:2026-03-02T08:00:00Z",
+    ]
+
+
+def test_older_zone_data_does_not_take_a_version_back(world: World) -> None:
+    line = "h: cron: '0 9 * * *', timezone: Europe/Berlin"
+    world.at("2026-03-01").load(line)
+    older(world, "Europe/Berlin", moved=True, tzdata="2999a")
+    assert world.at("2026-03-02").load(line).opened == ()
+    assert list(world.classes("2026-03-01", "2026-03-02")) == ["h:2026-03-01T09:00:00Z"]
+
+
+def older(world: World, name: str, *, moved: bool, tzdata: str = "2020a") -> None:
+    """Let the versions of a zone stand as if they had been opened with other zone data."""
+    other = "transitions = '{}', offsets = '{0}', " if moved else ""
+    for table, values, column in (
+        ("zone", f"{other}tzdata", "name"),
+        ("schedule_version", "tzdata", "spec ->> 'timezone'"),
+    ):
+        world.sql(
+            f"update cronledger.{table} set {values} = %(v)s where {column} = %(name)s",
+            v=tzdata,
+            name=name,
+        )

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cronledger.cli import (
+    backdate,
     check,
     demo,
     diff,
@@ -63,6 +64,7 @@ def build() -> typer.Typer:
     app.command()(ledger.tick)
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
+    app.command()(backdate.backdate)
     app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)

@@ -82,17 +82,7 @@ def _window(start: str | None, end: str | None, now: datetime) -> Window:
 
 
 def _show_json(edits: Sequence[Edit], queues: Sequence[QueueEdit], window: Window) -> None:
-    rows = [
-        {
-            "schedule": edit.schedule,
-            "change": edit.change,
-            "added": [_key(edit, at) for at in edit.added],
-            "removed": [_key(edit, at) for at in edit.removed],
-            "moved": [{"from": _key(edit, a), "to": _key(edit, b)} for a, b in edit.moved],
-            "settings": [_setting_row(setting) for setting in edit.settings],
-        }
-        for edit in edits
-    ]
+    rows = [edit_row(edit) for edit in edits]
     extra = {
         "window": {"from": format_instant(window.start), "to": format_instant(window.end)},
         "queues": [
@@ -107,14 +97,26 @@ def _show_json(edits: Sequence[Edit], queues: Sequence[QueueEdit], window: Windo
     render.show(Format.JSON, "edits", rows, (), extra)
 
 
+def edit_row(edit: Edit) -> dict[str, Any]:
+    """One edit as the machine format has it."""
+    return {
+        "schedule": edit.schedule,
+        "change": edit.change,
+        "added": [_key(edit, at) for at in edit.added],
+        "removed": [_key(edit, at) for at in edit.removed],
+        "moved": [{"from": _key(edit, a), "to": _key(edit, b)} for a, b in edit.moved],
+        "settings": [_setting_row(setting) for setting in edit.settings],
+    }
+
+
 def _setting_row(setting: Setting) -> dict[str, str | None]:
     return {"name": setting.name, "old": _value(setting.old), "new": _value(setting.new)}
 
 
 def _table(edits: Sequence[Edit], queues: Sequence[QueueEdit], window: Window) -> Iterator[str]:
     for edit in edits:
-        yield f"{edit.schedule}: {edit.change}{_counted(edit)}"
-        for line in _keys(edit):
+        yield f"{edit.schedule}: {edit.change}{counted(edit)}"
+        for line in key_lines(edit):
             yield f"  {line}"
         for setting in edit.settings:
             yield f"  setting  {_said(setting)}"
@@ -137,9 +139,9 @@ def _markdown(edits: Sequence[Edit], queues: Sequence[QueueEdit], window: Window
     for queue in queues:
         yield f"| queue `{queue.queue}` | {queue.change} | - | - | - | {_cell(queue.settings)} |"
     for edit in edits:
-        keys = list(_keys(edit))
+        keys = list(key_lines(edit))
         if keys:
-            summary = f"<summary>{edit.schedule}{_counted(edit)}</summary>"
+            summary = f"<summary>{edit.schedule}{counted(edit)}</summary>"
             yield "\n".join(["", f"<details>{summary}", "", "```text", *keys, "```", "</details>"])
 
 
@@ -149,7 +151,7 @@ def _cell(settings: Sequence[Setting]) -> str:
     return "<br>".join(f"`{text}`" for text in said)
 
 
-def _keys(edit: Edit) -> Iterator[str]:
+def key_lines(edit: Edit) -> Iterator[str]:
     """A line for each key, the first of each kind."""
     moved = [f"{_key(edit, a)} -> {format_instant(from_epoch(b))}" for a, b in edit.moved]
     kinds = {
@@ -168,7 +170,8 @@ def _key(edit: Edit, at: int) -> str:
     return str(OccurrenceKey(edit.schedule, from_epoch(at)))
 
 
-def _counted(edit: Edit) -> str:
+def counted(edit: Edit) -> str:
+    """How many keys an edit touches, in words that follow its name."""
     kinds = (("removed", edit.removed), ("added", edit.added), ("moved", edit.moved))
     counts = [f"{len(keys)} {kind}" for kind, keys in kinds if keys]
     return f"; keys: {', '.join(counts)}" if counts else "; no key moves"

@@ -23,7 +23,7 @@ from cronledger.errors import ConfigError
 if TYPE_CHECKING:
     from cronledger.core.clock_changes import Effect
     from cronledger.core.expand import Occurrence
-    from cronledger.core.schedule import Schedule, Timing
+    from cronledger.core.schedule import Schedule, Timing, Version
     from cronledger.ports import Zones
 
 NEXT_SHOWN = 3
@@ -42,11 +42,13 @@ def explain(
 ) -> None:
     """A schedule in words (FILE SCHEDULE, or --cron EXPR --tz ZONE), or one occurrence (KEY)."""
     from cronledger import wiring
+    from cronledger.core.schedule import Version
+    from cronledger.core.timeline import ALWAYS
 
     now = wiring.clock().now()
     if cron is not None:
-        zones = wiring.zones()
-        _show_timing("expression", _timing(cron, tz), zones, now, output)
+        alone = Version(1, ALWAYS, None, _timing(cron, tz))
+        _show_version("expression", alone, wiring.zones(), now, output)
         return
     if words and ":" in words[-1]:
         from cronledger.cli.explain_key import explain_key
@@ -57,9 +59,7 @@ def explain(
     file, zones = load(path)
     for name in pick(file, names):
         schedule = file.schedules[name]
-        _show_timing(name, schedule.timing, zones, now, output)
-        if output is Format.TABLE:
-            render.say(_policies(schedule))
+        _show_schedule(name, schedule, zones, now, output)
 
 
 def _timing(expression: str, zone: str) -> Timing:
@@ -72,21 +72,36 @@ def _timing(expression: str, zone: str) -> Timing:
         raise ConfigError(f"--cron, column {error.column + 1}: {error.message}") from None
 
 
-def _show_timing(name: str, timing: Timing, zones: Zones, now: datetime, output: Format) -> None:
-    from cronledger.core.clock_changes import effects
-    from cronledger.core.expand import expand, next_after
+def _show_schedule(
+    name: str, schedule: Schedule, zones: Zones, now: datetime, output: Format
+) -> None:
+    """Each version that is in force now or later, then what is the same for all."""
+    from cronledger.core.timeline import timeline
 
-    zone = zones.load(timing.timezone)
-    window = Window(now, now + TWO_YEARS)
-    following = next_after(timing, zone, now, NEXT_SHOWN)
-    found = list(effects(timing, zone, window))
+    for version in timeline(schedule):
+        if version.effective_to is None or version.effective_to > now:
+            _show_version(name, version, zones, now, output)
+    if output is Format.TABLE:
+        render.say(_policies(schedule))
+
+
+def _show_version(name: str, version: Version, zones: Zones, now: datetime, output: Format) -> None:
+    from cronledger.core.clock_changes import effects
+    from cronledger.core.timeline import next_owed, occurrences
+
+    timing = version.timing
+    window = version.share_of(Window(now, now + TWO_YEARS))
+    following = next_owed([version], now, NEXT_SHOWN, zones.load)
+    found = list(effects(timing, zones.load(timing.timezone), window))
     if output is not Format.TABLE:
-        noted = [o for o in expand(timing, zone, window) if note(o)]
+        noted = [o for o in occurrences([version], window, zones.load) if note(o)]
         rows = [occurrence_row(name, occurrence) for occurrence in (*following, *noted)]
         columns = ("key", "local_time", "note")
         render.show(output, "occurrences", rows, columns, _in_words(timing, found))
         return
-    for line in said(name, timing):
+    for line in _said(name, timing):
+        render.say(line)
+    for line in _in_force(version):
         render.say(line)
     for occurrence in following:
         render.say(f"  next           {_both_clocks(occurrence)}")
@@ -114,7 +129,7 @@ def _in_words(timing: Timing, found: Sequence[Effect]) -> dict[str, Any]:
     }
 
 
-def said(name: str, timing: Timing) -> Iterator[str]:
+def _said(name: str, timing: Timing) -> Iterator[str]:
     """The timing in words where a sentence says it exactly, else its fields; then its policies."""
     from cronledger.core.cron import Cron
     from cronledger.core.words import describe
@@ -127,6 +142,15 @@ def said(name: str, timing: Timing) -> Iterator[str]:
     for field, values in [*([] if sentence else _fields(timing)), *_limits(timing)]:
         yield f"  {field:<14} {values}"
     yield f"  clock changes  {_clock_changes(timing)}"
+
+
+def _in_force(version: Version) -> Iterator[str]:
+    from cronledger.core.timeline import ALWAYS
+
+    if version.effective_from > ALWAYS:
+        yield f"  in force from  {format_instant(version.effective_from)}"
+    if version.effective_to is not None:
+        yield f"  in force until {format_instant(version.effective_to)}"
 
 
 def _clock_changes(timing: Timing) -> str:

@@ -86,6 +86,12 @@ def tick(
     for word, names in (("opened a version of", noted.opened), ("ended", noted.ended)):
         if names:
             render.tell(f"{word} {_some(names)}")
+    if noted.late:
+        since = format_instant(noted.now)
+        render.tell(
+            f"the file dates a version of {_some(noted.late)} before this load; it is in force "
+            f"from {since} on: `cronledger backdate` says what its own date would change"
+        )
     _show_ticked(done, output)
 
 

@@ -60,15 +60,14 @@ def next_(
 ) -> None:
     """The next occurrences of each schedule, local and UTC, with what a clock change does."""
     from cronledger import wiring
-    from cronledger.core.expand import next_after
+    from cronledger.core.timeline import next_owed, timeline
 
     path, names = split_words(ctx, words)
     file, zones = load(path)
     after = instant(start, "--from") if start else wiring.clock().now()
     rows = []
     for name in pick(file, names):
-        timing = file.schedules[name].timing
-        found = next_after(timing, zones.load(timing.timezone), after, count)
+        found = next_owed(timeline(file.schedules[name]), after, count, zones.load)
         rows += [occurrence_row(name, occurrence) for occurrence in found]
     render.show(output, "occurrences", rows, COLUMNS)
 
@@ -81,7 +80,7 @@ def expand(
     output: Output = Format.TABLE,
 ) -> None:
     """Every expected key of a window, by the file as it stands."""
-    from cronledger.core.expand import expand as expanded
+    from cronledger.core.timeline import occurrences, timeline
 
     if start is None or end is None:
         raise ConfigError("expand needs a window; give --from and --to")
@@ -90,8 +89,7 @@ def expand(
     chosen = window(instant(end, "--to"), start, end, None, timedelta(0))
     rows = []
     for name in pick(file, names):
-        timing = file.schedules[name].timing
-        found = expanded(timing, zones.load(timing.timezone), chosen)
+        found = occurrences(timeline(file.schedules[name]), chosen, zones.load)
         rows += [occurrence_row(name, occurrence) for occurrence in found]
     render.show(output, "occurrences", rows, COLUMNS)
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import chain, zip_longest
 from typing import Any, Final
 
 from cronledger.core.cron import Cron
-from cronledger.core.expand import Occurrence, expand
+from cronledger.core.expand import Occurrence
 from cronledger.core.instants import Window, Zone
-from cronledger.core.schedule import QueueSpec, Schedule, Timing
+from cronledger.core.schedule import QueueSpec, Schedule, Timing, Version
+from cronledger.core.timeline import occurrences, timeline
 
 ZoneOf = Callable[[str], Zone]
 
 # Said by the keys themselves, or by the name under which an edit stands.
-_NOT_SETTINGS: Final = {"id", "name", "timing", "job"}
+_NOT_SETTINGS: Final = {"id", "name", "timing", "versions", "job"}
 _NESTED: Final = {"dst", "catchup"}
 # As the file spells what the core calls otherwise.
 _SPELLED: Final = {"maximum": "max", "pauses": "pause", "trigger": "cron"}
@@ -66,12 +67,11 @@ def compare_schedules(
     """
     for name, schedule in old.items():
         if name not in new:
-            keys = _epochs(_owed(schedule.timing, zone_of, window))
-            yield Edit(name, "removed", removed=keys)
+            yield Edit(name, "removed", removed=_keys(schedule, zone_of, window))
     for name, schedule in new.items():
         before = old.get(name)
         if before is None:
-            yield Edit(name, "added", added=_epochs(_owed(schedule.timing, zone_of, window)))
+            yield Edit(name, "added", added=_keys(schedule, zone_of, window))
         elif before != schedule:
             yield _changed(before, schedule, zone_of, window)
 
@@ -93,17 +93,26 @@ def compare_queues(
 def _changed(old: Schedule, new: Schedule, zone_of: ZoneOf, window: Window) -> Edit:
     settings = (
         *_timing_settings(old.timing, new.timing),
+        *_counted("versions", len(old.versions), len(new.versions)),
         *_settings(old.job, new.job, "job."),
         *_settings(old, new),
     )
-    if old.timing == new.timing:
+    if timeline(old) == timeline(new):
         return Edit(new.id, "changed", settings=settings)
-    before, after = (_owed(s.timing, zone_of, window) for s in (old, new))
+    moves = compare_keys(timeline(old), timeline(new), zone_of, window)
+    return replace(moves, schedule=new.id, settings=settings)
+
+
+def compare_keys(
+    old: Sequence[Version], new: Sequence[Version], zone_of: ZoneOf, window: Window
+) -> Edit:
+    """What becomes of the keys that the versions owe; of no schedule by name."""
+    before, after = (_owed(versions, zone_of, window) for versions in (old, new))
     kept = before.keys() & after.keys()
     gone = [found for at, found in before.items() if at not in kept]
     come = [found for at, found in after.items() if at not in kept]
     added, removed, moved = _pair(gone, come)
-    return Edit(new.id, "changed", tuple(added), tuple(removed), tuple(moved), settings)
+    return Edit("", "changed", tuple(added), tuple(removed), tuple(moved))
 
 
 def _pair(
@@ -111,8 +120,8 @@ def _pair(
 ) -> tuple[list[int], list[int], list[tuple[int, int]]]:
     """Added, removed and moved: keys of one local day belong together, in their order."""
     days: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for side, occurrences in enumerate((gone, come)):
-        for found in occurrences:
+    for side, keys in enumerate((gone, come)):
+        for found in keys:
             days[(found.instant + found.offset) // _DAY][side].append(found.instant)
     added: list[int] = []
     removed: list[int] = []
@@ -128,12 +137,17 @@ def _pair(
     return added, removed, moved
 
 
-def _owed(timing: Timing, zone_of: ZoneOf, window: Window) -> dict[int, Occurrence]:
-    return {found.instant: found for found in expand(timing, zone_of(timing.timezone), window)}
+def _owed(versions: Sequence[Version], zone_of: ZoneOf, window: Window) -> dict[int, Occurrence]:
+    return {found.instant: found for found in occurrences(versions, window, zone_of)}
 
 
-def _epochs(owed: Mapping[int, Occurrence]) -> tuple[int, ...]:
-    return tuple(owed)
+def _keys(schedule: Schedule, zone_of: ZoneOf, window: Window) -> tuple[int, ...]:
+    return tuple(_owed(timeline(schedule), zone_of, window))
+
+
+def _counted(name: str, old: int, new: int) -> Iterator[Setting]:
+    if old != new:
+        yield Setting(name, old or None, new or None)
 
 
 def _timing_settings(old: Timing, new: Timing) -> Iterator[Setting]:

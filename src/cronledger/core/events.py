@@ -12,10 +12,14 @@ from cronledger.core.plan import LeftOut
 
 @dataclass(frozen=True, slots=True)
 class VersionsNoted:
-    """Loading a file opened versions of some schedules or ended others (names)."""
+    """Loading a file opened versions of some schedules or ended others (names).
+
+    `late`: opened ones that the file dates earlier than they could be in force.
+    """
 
     opened: tuple[str, ...]
     ended: tuple[str, ...]
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

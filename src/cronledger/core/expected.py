@@ -34,13 +34,18 @@ class Owed:
     occurrence: Occurrence
 
 
+def clock_of(version: Version, zone_of: ZoneOf) -> Zone:
+    """The rules of the clock by which a version owes its keys."""
+    return version.zone or zone_of(version.timing.timezone)
+
+
 def expected(versions: Sequence[Version], window: Window, zone_of: ZoneOf) -> list[int]:
     """Epochs owed in `window`, ascending and unique, each by the version in force at it."""
     found: list[int] = []
     for version in versions:
         share = version.share_of(window)
         if share.start < share.end:
-            found += instants(version.timing, zone_of(version.timing.timezone), share)
+            found += instants(version.timing, clock_of(version, zone_of), share)
     return found
 
 
@@ -51,7 +56,7 @@ def owed(versions: Sequence[Version], epochs: Iterable[int], zone_of: ZoneOf) ->
         mine = [e for e in wanted if _in_force(version, e)]
         if not mine:
             continue
-        zone = zone_of(version.timing.timezone)
+        zone = clock_of(version, zone_of)
         chosen = set(mine)
         # Spans are expanded by the day, so that a few keys far apart cost little.
         for window in _spans(version, mine):

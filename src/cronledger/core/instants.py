@@ -183,3 +183,13 @@ class Zone:
             if self.offset_at(earlier) == self.offsets[index] and earlier < epoch:
                 return 1
         return 0
+
+
+def same_rules(one: Zone, other: Zone, instant: datetime) -> bool:
+    """Whether two clocks show the same from that instant on."""
+    epoch = _ceil_epoch(instant)
+    first, second = (bisect_right(zone.transitions, epoch) for zone in (one, other))
+    return (
+        one.transitions[first:] == other.transitions[second:]
+        and one.offsets[first:] == other.offsets[second:]
+    )

@@ -15,10 +15,12 @@ from typing import Final
 from cronledger.core.clock_changes import LONG_GAP, Effect, Fate, effects, tell
 from cronledger.core.cron import Cron
 from cronledger.core.expand import instants, next_after
+from cronledger.core.expected import expected
 from cronledger.core.findings import Finding, Severity
 from cronledger.core.instants import Window, Zone, format_duration, format_instant, from_epoch
 from cronledger.core.lint_cron import lint_cron
 from cronledger.core.schedule import Catchup, CatchupPolicy, Schedule, Timing
+from cronledger.core.timeline import timeline, timings_from
 
 AHEAD: Final = timedelta(days=731)
 # From so many in one minute on, they wait for each other rather than for the clock.
@@ -46,11 +48,14 @@ def lint(schedules: Mapping[str, Schedule], zone_of: ZoneOf, now: datetime) -> l
     by_timing: dict[Timing, list[Finding]] = {}
     found: list[Finding] = []
     for schedule in schedules.values():
-        timing = schedule.timing
-        zone = zone_of(timing.timezone)
-        if timing not in by_timing:
-            by_timing[timing] = list(_lint_timing(timing, zone, now))
-        findings = [*by_timing[timing], *_lint_policies(schedule, zone, now)]
+        findings: dict[Finding, None] = {}
+        for timing in timings_from(schedule, now):
+            if timing not in by_timing:
+                by_timing[timing] = list(_lint_timing(timing, zone_of(timing.timezone), now))
+            # Once, what several versions share.
+            findings |= dict.fromkeys(by_timing[timing])
+        zone = zone_of(schedule.timing.timezone)
+        findings |= dict.fromkeys(_lint_policies(schedule, zone, now))
         found += [replace(finding, schedule=schedule.id) for finding in findings]
     return found + list(_herd(schedules, zone_of, now))
 
@@ -169,19 +174,22 @@ def _herd(schedules: Mapping[str, Schedule], zone_of: ZoneOf, now: datetime) -> 
         return
     window = Window(now, now + _DAY)
     crowds: Counter[int] = Counter()
-    cached: dict[Timing, set[int]] = {}
+    cached: dict[object, set[int]] = {}
     for schedule in schedules.values():
-        timing = schedule.timing
-        if timing not in cached:
-            found = instants(timing, zone_of(timing.timezone), window)
-            cached[timing] = {at // 60 for at in found}
-        crowds.update(cached[timing])
+        if _times(schedule) not in cached:
+            found = expected(timeline(schedule), window, zone_of)
+            cached[_times(schedule)] = {at // 60 for at in found}
+        crowds.update(cached[_times(schedule)])
     minute, size = max(crowds.items(), key=lambda pair: (pair[1], -pair[0]), default=(0, 0))
     if size < HERD:
         return
-    members = [s.id for s in schedules.values() if minute in cached[s.timing]]
+    members = [s.id for s in schedules.values() if minute in cached[_times(s)]]
     names = ", ".join(members[:_NAMED])
     at = format_instant(from_epoch(minute * 60))
     what = f"{size} schedules begin in the same minute, at {at} ({names} and others)"
     message = f"{what}; move some of them by a few minutes"
     yield Finding("herd", Severity.HINT, message, members[0])
+
+
+def _times(schedule: Schedule) -> object:
+    return schedule.timing, schedule.versions

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from cronledger.core.calendars import Calendar, Roll
-from cronledger.core.instants import Window
+from cronledger.core.instants import Window, Zone
 from cronledger.core.keys import OccurrenceKey
 from cronledger.core.triggers import NOTHING_EXCLUDED, Exclusions, Trigger
 
@@ -147,8 +147,19 @@ class JobSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Dated:
+    """A timing and the instant from which on it is in force."""
+
+    effective_from: datetime
+    timing: Timing
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """A named rule of what is owed and when, as the file declares it.
+
+    `timing` is the newest; `versions` are all of them with their dates, ascending, if the file
+    dates them, else none.
 
     `grace`: how long a due key may lack a record before it is missing. `objective`: how long after
     its logical time an occurrence may stay unfinished. `deadline`: lateness up to which a tick
@@ -170,6 +181,7 @@ class Schedule:
     splay: timedelta = timedelta(0)
     managed_by: str | None = None
     aliases: tuple[str, ...] = ()
+    versions: tuple[Dated, ...] = ()
 
 
 def known_as(schedules: Mapping[str, Schedule]) -> dict[str, Schedule]:
@@ -206,12 +218,16 @@ class ScheduleFile:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A timing in force during `[effective_from, effective_to)`; `effective_to` None is open."""
+    """A timing in force during `[effective_from, effective_to)`; `effective_to` None is open.
+
+    `zone`: the rules of its clock as they were known when it opened, if they are not those of now.
+    """
 
     number: int
     effective_from: datetime
     effective_to: datetime | None
     timing: Timing
+    zone: Zone | None = None
 
     def share_of(self, window: Window) -> Window:
         """The part of `window` in which this version is in force."""

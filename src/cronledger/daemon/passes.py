@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cronledger.core.events import Disputed, Reconciled, ReloadFailed, Rescued
-from cronledger.core.expand import next_after
 from cronledger.core.exposition import Exposition
 from cronledger.core.instants import Window
 from cronledger.core.schedule import Schedule, ScheduleFile
 from cronledger.core.snapshot import Facts
+from cronledger.core.timeline import next_owed, timeline
 from cronledger.daemon.board import Board
 from cronledger.errors import RefusedError
 from cronledger.flows.measure import Neighbours, drift_facts, file_facts
@@ -100,8 +100,7 @@ class Ticker:
         }
 
     def _following(self, schedule: Schedule, now: datetime) -> datetime | None:
-        zone = self._zones.load(schedule.timing.timezone)
-        found = next_after(schedule.timing, zone, now, 1)
+        found = next_owed(timeline(schedule), now, 1, self._zones.load)
         return found[0].logical_time if found else None
 
 

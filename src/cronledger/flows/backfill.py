@@ -115,7 +115,7 @@ def _write(
     due = tuple(owed(filling.standing.versions, chunk, zones.load))
     item = Enqueue(filling.standing.id, filling.schedule.job, due)
     with ledger.changing():
-        written = ledger.enqueue_once([item], "backfill", zones.version)
+        written = ledger.enqueue_once([item], "backfill")
         epochs = list(written.get(filling.standing.id, []))
         if epochs:
             keys = [str(OccurrenceKey(filling.standing.name, from_epoch(e))) for e in epochs]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from cronledger.core.diff import OccurrenceClass
-from cronledger.core.expand import next_after
 from cronledger.core.expected import Standing, expected
 from cronledger.core.instants import from_epoch, up_to
 from cronledger.core.schedule import Schedule, ScheduleFile
@@ -17,6 +16,7 @@ from cronledger.core.snapshot import (
     FileFacts,
     ScheduleState,
 )
+from cronledger.core.timeline import in_force, next_owed, timeline
 from cronledger.flows.reconcile import Drift
 from cronledger.ports import Zones
 
@@ -44,8 +44,7 @@ class Neighbours:
         return last, following
 
     def _next(self, schedule: Schedule, now: datetime) -> datetime | None:
-        zone = self._zones.load(schedule.timing.timezone)
-        found = next_after(schedule.timing, zone, now, 1)
+        found = next_owed(timeline(schedule), now, 1, self._zones.load)
         return found[0].logical_time if found else None
 
     def _last(self, standing: Standing | None, now: datetime) -> datetime | None:
@@ -84,11 +83,12 @@ def _declared(
     schedule: Schedule, around: tuple[datetime | None, datetime | None], now: datetime
 ) -> DeclaredSchedule:
     last, following = around
+    current = in_force(timeline(schedule), now)
     return DeclaredSchedule(
         schedule=schedule.id,
         queue=schedule.job.queue,
         kind=schedule.job.kind,
-        timezone=schedule.timing.timezone,
+        timezone=(current or schedule).timing.timezone,
         state=_state(schedule, now),
         objective=schedule.objective,
         grace=schedule.grace,

@@ -58,10 +58,10 @@ def note(
     replace: bool = False,
 ) -> Noted:
     """Make the ledger's versions those of the file, from now (or `at`) on."""
-    noting = Noting(tuple(file.queues.values()), zones.version, at, replace)
+    noting = Noting(tuple(file.queues.values()), zones, at, replace)
     noted = ledger.note(file.schedules.values(), noting)
     if noted.opened or noted.ended:
-        observe(VersionsNoted(noted.opened, noted.ended))
+        observe(VersionsNoted(noted.opened, noted.ended, noted.late))
     return noted
 
 
@@ -149,7 +149,7 @@ class _Pass:
     def _write(self, looks: Sequence[_Look]) -> list[Ticked]:
         batch = [self._enqueue(look) for look in looks]
         written = self.ledger.enqueue_once(
-            [item for item in batch if item.owed], "tick", self.zones.version, self.moment.as_of
+            [item for item in batch if item.owed], "tick", self.moment.as_of
         )
         done = []
         for look, item in zip(looks, batch, strict=True):

@@ -46,7 +46,7 @@ def trigger_as(
     found = tuple(owed(standing.versions, [to_epoch(key.logical_time)], zones.load))
     item = Enqueue(standing.id, schedule.job, found, (ledger.now(),))
     with ledger.changing():
-        written = ledger.enqueue_once([item], "manual", zones.version)
+        written = ledger.enqueue_once([item], "manual")
         new = bool(written.get(standing.id))
         if new:
             ledger.audit(AuditEntry(by, "trigger", schedule.id, {"key": str(key)}))

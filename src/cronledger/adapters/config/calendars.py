@@ -11,7 +11,7 @@ from cronledger.adapters.config.models import (
     QUEUE_NAME,
     CalendarModel,
     ExceptModel,
-    ScheduleModel,
+    TimingModel,
     Weekday,
 )
 from cronledger.adapters.config.nodes import TextNode
@@ -77,7 +77,7 @@ def check_calendar_name(part: Part, name: str) -> None:
 
 
 def calendar_of(
-    part: Part, model: ScheduleModel, calendars: Mapping[str, Calendar | None]
+    part: Part, model: TimingModel, calendars: Mapping[str, Calendar | None]
 ) -> tuple[Calendar | None, Roll]:
     """The calendar of a schedule, named or written out, and what it does with other days."""
     roll = model.roll or Roll.NONE

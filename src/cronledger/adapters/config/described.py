@@ -17,6 +17,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "rrule": "When: a rule of RFC 5545, daily or coarser, from start on.",
     "at": "When: a list of times.",
     "any": "When: the times of several triggers together.",
+    "versions": "The times of the schedule with the dates from which they are in force, oldest "
+    "first.",
+    "effective_from": "From when on this version is in force; only the first may lack it.",
     "month_end": "What a step of months does where a month lacks the day: omit it, or take the day "
     "before or after.",
     "exdate": "Times of the rule that are left out.",

@@ -26,10 +26,15 @@ class Findings:
 
     file: str
     problems: list[Problem] = field(default_factory=list)
+    _known: set[Problem] = field(default_factory=set)
 
     def add(self, place: Place, message: str, subject: str = "") -> None:
         """Keep one problem. Raises ConfigError with all of them beyond `MAX_PROBLEMS`."""
-        self.problems.append(Problem(message, subject, self.file, place.line, place.column))
+        problem = Problem(message, subject, self.file, place.line, place.column)
+        if problem in self._known:
+            return  # of a key that several versions share
+        self._known.add(problem)
+        self.problems.append(problem)
         if len(self.problems) >= MAX_PROBLEMS:
             message = f"{MAX_PROBLEMS} problems found; the rest is not shown, mend these first"
             self.problems.append(Problem(message, "", self.file, place.line, place.column))

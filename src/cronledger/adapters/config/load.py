@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cronledger.adapters.config.build import build_defaults, build_queue, build_schedules
+from cronledger.adapters.config.build import build_queue, build_schedules
 from cronledger.adapters.config.calendars import build_calendar, check_calendar_name
 from cronledger.adapters.config.findings import Findings, Place, subject
 from cronledger.adapters.config.models import FileModel
@@ -16,6 +16,7 @@ from cronledger.adapters.config.part import Part
 from cronledger.adapters.config.places import Places
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
+from cronledger.adapters.config.timings import build_defaults
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
 from cronledger.core.parameters import declared
 from cronledger.core.schedule import QueueSpec, Schedule, ScheduleFile
@@ -128,7 +129,7 @@ def _build(
     queues = {name: build_queue(part, name) for name, part in _parts(root, "queues", findings)}
     schedules: dict[str, Schedule] = {}
     for name, part in _parts(root, "schedules", findings):
-        for schedule in build_schedules(part, name, defaults, zones):
+        for schedule in build_schedules(part, name, defaults):
             schedules[schedule.id] = schedule
             queues.setdefault(schedule.job.queue, QueueSpec(schedule.job.queue))
     _check_aliases(root, schedules, findings)

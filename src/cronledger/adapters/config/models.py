@@ -167,10 +167,15 @@ CronForm = Annotated[
 ]
 
 
-class DefaultsModel(Strict):
+class ClockModel(Strict):
+    """How wall times become instants."""
+
     timezone: ZoneName | None = None
     dst: DstForm = None
     day_rule: DayRuleName | None = None
+
+
+class DefaultsModel(ClockModel):
     grace: Tolerance | None = None
     objective: Objective | None = None
     deadline: Tolerance | None = None
@@ -217,13 +222,25 @@ class CalendarModel(Strict):
     holidays: HolidaysModel | None = None
 
 
-class ScheduleModel(DefaultsModel, TriggerModel):
+class TimingModel(ClockModel, TriggerModel):
+    """What moves instants, as a schedule or an item of `versions` has it."""
+
     # Mappings within these are parts of their own: here any shape passes.
     any_of: Any = Field(default=None, alias="any")
     calendar: Any = None
     exceptions: Any = Field(default=None, alias="except")
     roll: RollName | None = None
     end: Time | None = None
+
+
+class VersionModel(TimingModel):
+    """An item of `versions`."""
+
+    effective_from: Time | None = None
+
+
+class ScheduleModel(DefaultsModel, TimingModel):
+    versions: Any = None
     # An item is None where it was refused, so that the others keep their numbers.
     pause: list[PauseModel | None] | None = None
     skip: list[KeyText | None] | None = None
@@ -255,3 +272,8 @@ class FileModel(Strict):
     defaults: Any = None
     queues: Any = None
     schedules: Any = None
+
+
+def given_by(model: BaseModel | None) -> dict[str, Any]:
+    """The values that the file gives, by field name."""
+    return {} if model is None else {k: v for k, v in model if v is not None}

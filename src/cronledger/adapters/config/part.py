@@ -19,7 +19,7 @@ from cronledger.adapters.config.nodes import (
     kind_of,
     raw,
 )
-from cronledger.adapters.config.words import TRIGGERS, explain, meant_key
+from cronledger.adapters.config.words import explain, meant_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,9 +103,7 @@ class Part:
         if key in others:
             return True
         known = (key,)
-        return any(
-            other in TRIGGERS or other == "<<" or meant_key(other, known) for other in others
-        )
+        return any(other == "<<" or meant_key(other, known) for other in others)
 
     def _report(self, error: ErrorDetails, model: type[BaseModel]) -> None:
         loc = error["loc"]

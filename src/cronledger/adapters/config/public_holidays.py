@@ -6,7 +6,7 @@ import warnings
 from datetime import date
 from types import ModuleType
 
-# A stored schedule holds its dates, so their number is bounded; docs/schedule-file.md says so.
+# A stored schedule holds its dates, so their number is bounded; docs/schedules.md says so.
 FIRST_YEAR = 2020
 LAST_YEAR = 2069
 

@@ -26,7 +26,9 @@ from cronledger.adapters.config.models import (
     QueueModel,
     ScheduleModel,
     TriggerModel,
+    VersionModel,
 )
+from cronledger.adapters.config.timings import VERSIONS_MAX
 from cronledger.adapters.config.triggers import ANY_MAX, KINDS
 from cronledger.adapters.config.words import keys_of
 from cronledger.core.instants import format_duration
@@ -43,12 +45,14 @@ _PARTS: Final = (
     QueueModel,
     ScheduleModel,
     TriggerModel,
+    VersionModel,
 )
 _BARE_CRON: Final = r"^\s*(@[A-Za-z]+|\S+(\s+\S+){4})\s*$"
 # Where the defaults of a shape stand in the core, and what their names begin with there.
 _DEFAULTS: Final[dict[str, tuple[tuple[type[Any], str], ...]]] = {
     "defaults": ((Timing, ""), (Schedule, "")),
     "schedule": ((Timing, ""), (Schedule, "")),
+    "version": ((Timing, ""),),
     "catchup": ((Catchup, ""),),
     "job": ((JobSpec, ""),),
     "jobdefaults": ((JobSpec, ""),),
@@ -135,20 +139,23 @@ def _plain(schema: Any) -> Any:
 
 def _narrow(shapes: Schema) -> None:
     """What the models leave to the code that reads their values."""
-    for name in ("defaults", "schedule"):
-        shapes[name]["properties"]["timezone"] = {"$ref": "#/$defs/timezone"}
-    schedule = shapes["schedule"]
-    for shape in (schedule, shapes["trigger"], shapes["except"]):
+    schedule, version = shapes["schedule"], shapes["version"]
+    for shape in (shapes["defaults"], schedule, version):
+        shape["properties"]["timezone"] = {"$ref": "#/$defs/timezone"}
+    for shape in (schedule, version, shapes["trigger"], shapes["except"]):
         shape["properties"]["cron"]["anyOf"][0]["pattern"] = _BARE_CRON
-    schedule["oneOf"] = [{"required": [kind]} for kind in KINDS]
+    schedule["oneOf"] = [{"required": [kind]} for kind in (*KINDS, "versions")]
+    version["oneOf"] = [{"required": [kind]} for kind in KINDS]
     shapes["trigger"]["oneOf"] = [{"required": [kind]} for kind in KINDS if kind != "any"]
     kinds = ("dates", "between", "cron", "rrule")
     shapes["except"]["oneOf"] = [{"required": [kind]} for kind in kinds]
-    schedule["properties"] |= {
-        "any": _list("trigger", ANY_MAX),
-        "except": _list("except", EXCEPT_MAX),
-        "calendar": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/calendar"}]},
-    }
+    for shape in (schedule, version):
+        shape["properties"] |= {
+            "any": _list("trigger", ANY_MAX),
+            "except": _list("except", EXCEPT_MAX),
+            "calendar": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/calendar"}]},
+        }
+    schedule["properties"]["versions"] = _list("version", VERSIONS_MAX)
     shapes["job"]["properties"]["payload"] = {"type": "object"}
 
 

@@ -9,7 +9,7 @@ from cronledger.adapters.config.models import (
     CronModel,
     Dialect,
     RuleModel,
-    ScheduleModel,
+    TimingModel,
     TriggerModel,
 )
 from cronledger.adapters.config.nodes import find
@@ -50,7 +50,7 @@ class Ground:
     start: datetime | None = None
 
 
-def build_trigger(part: Part, model: ScheduleModel, ground: Ground) -> Trigger | None:
+def build_trigger(part: Part, model: TimingModel, ground: Ground) -> Trigger | None:
     """The trigger of a schedule; None, and reported, if there is none or it is wrong."""
     kind = kind_of_trigger(part, KINDS)
     if kind != "any":
@@ -73,7 +73,7 @@ def kind_of_trigger(part: Part, kinds: Sequence[str]) -> str | None:
     if not given:
         if kinds[0] != "cron":
             part.refuse_at(part.place, f"says nothing; write one of {', '.join(kinds)}")
-        elif not any(part.stands_for(kind) for kind in kinds):
+        elif not any(part.stands_for(kind) for kind in (*kinds, "versions")):
             part.refuse_at(part.place, f"missing key 'cron'; {_EXAMPLE}")
         return None
     if len(given) > 1:

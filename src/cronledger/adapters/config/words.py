@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _FOR_ALERTS = "remove the key; it says nothing about when a run is owed"
 # Keys of the language that this version does not read, and what to do instead.
 LATER: Mapping[str, str] = {
-    "versions": "write the trigger in force now; a changed file opens a version when it is loaded",
     "severity": _FOR_ALERTS,
     "team": _FOR_ALERTS,
     "class": _FOR_ALERTS,
@@ -31,7 +30,6 @@ LATER: Mapping[str, str] = {
     "budget_mode": "write 'max_attempts'",
     "retention": "remove the key; nothing is deleted yet",
 }
-TRIGGERS = frozenset({"versions"})
 # What other schedulers call our keys.
 _ELSEWHERE: Mapping[str, str] = {
     "tz": "timezone",

@@ -118,11 +118,10 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | L
 def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled) -> Line:
     match event:
         case VersionsNoted():
-            return (
-                "info",
-                "versions_noted",
-                {"opened": list(event.opened), "ended": list(event.ended)},
-            )
+            noted = {"opened": list(event.opened), "ended": list(event.ended)}
+            if event.late:
+                return "warning", "versions_noted", {**noted, "late": list(event.late)}
+            return "info", "versions_noted", noted
         case Enqueued():
             # A backfill enqueues thousands; the line says how many and between which.
             ends = [format_instant(from_epoch(e)) for e in sorted(event.epochs)]

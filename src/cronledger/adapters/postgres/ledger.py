@@ -12,7 +12,8 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from cronledger.adapters.postgres.session import Session
-from cronledger.adapters.postgres.versions import note
+from cronledger.adapters.postgres.versions import backdate, note
+from cronledger.adapters.postgres.zonestore import ZoneStore
 from cronledger.core.audit import AuditEntry
 from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
@@ -20,7 +21,7 @@ from cronledger.core.instants import Window, from_epoch
 from cronledger.core.plan import LeftOut, Reason
 from cronledger.core.schedule import JobSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
-from cronledger.ports import Decision, Enqueue, Noted, Noting, Span
+from cronledger.ports import Decision, Enqueue, Noted, Noting, Span, Zones
 
 
 class PostgresLedger:
@@ -30,6 +31,7 @@ class PostgresLedger:
         self._session = session
         # A version's timing never changes once stored, so each is read back once.
         self._timings: dict[tuple[int, int], Timing] = {}
+        self._zones = ZoneStore(session)
 
     def now(self) -> datetime:
         """The database's clock."""
@@ -40,20 +42,25 @@ class PostgresLedger:
         """Make the ledger's versions those of `schedules`."""
         return note(self._session, list(schedules), noting)
 
+    def backdate(self, schedule: Schedule, since: datetime, zones: Zones) -> None:
+        """Make the versions from `since` on those of the file, whatever they were."""
+        backdate(self._session, schedule, since, Noting((), zones, since))
+
     def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
         """Every schedule ever loaded (or those named), by name."""
         versions: dict[int, list[Version]] = defaultdict(list)
         heads: dict[int, tuple[str, datetime]] = {}
-        for row in self._session.run(
-            "standings", {"names": None if names is None else list(names)}
-        ):
+        rows = self._session.run("standings", {"names": None if names is None else list(names)})
+        zones = self._zones.zones((self._timing(row).timezone, row["tzdata"]) for row in rows)
+        for row in rows:
             heads[row["id"]] = (row["name"], row["decided_to"])
             versions[row["id"]].append(
                 Version(
                     row["number"],
                     row["effective_from"],
                     row["effective_to"],
-                    self._timing(row),
+                    timing := self._timing(row),
+                    zones[timing.timezone, row["tzdata"]],
                 )
             )
         return tuple(
@@ -101,12 +108,12 @@ class PostgresLedger:
         return found
 
     def enqueue_once(
-        self, batch: Sequence[Enqueue], via: str, tzdata: str, as_of: datetime | None = None
+        self, batch: Sequence[Enqueue], via: str, as_of: datetime | None = None
     ) -> Mapping[int, list[int]]:
         """Write what is not there yet; returns the epochs written, by schedule id."""
         written: dict[int, list[int]] = defaultdict(list)
         if batch:
-            parameters = {"via": via, "tzdata": tzdata, "as_of": as_of}
+            parameters = {"via": via, "as_of": as_of}
             parameters |= _keys(batch) | _jobs(batch)
             for row in self._session.run("enqueue_occurrences", parameters):
                 written[row["schedule_id"]].append(row["epoch"])

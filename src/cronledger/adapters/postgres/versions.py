@@ -7,15 +7,18 @@ and nine see that nothing changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from cronledger.adapters.postgres.session import Session
-from cronledger.core.instants import format_instant
-from cronledger.core.schedule import QueueSpec, Schedule
+from cronledger.adapters.postgres.zonestore import ZoneStore, keep
+from cronledger.core.instants import Zone, format_instant, same_rules
+from cronledger.core.schedule import QueueSpec, Schedule, Version
 from cronledger.core.spec import timing_hash, to_spec
+from cronledger.core.timeline import ALWAYS, timeline
+from cronledger.core.versioning import Change, Held, Wanted, change
 from cronledger.errors import RefusedError
 from cronledger.ports import Noted, Noting
 
@@ -23,52 +26,83 @@ from cronledger.ports import Noted, Noting
 MANY = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Head:
-    """The version in force of a schedule (hash and start None if it is ended)."""
+    """A schedule of the ledger with its versions in force now or later (none if it is ended)."""
 
     id: int
     decided_to: datetime
-    timing_hash: str | None
-    effective_from: datetime | None
     highest: int
     ended_at: datetime | None
+    held: list[Held] = field(default_factory=list)
+    # The latest instant from which on a version came into force when it was opened.
+    opened_to: datetime | None = None
 
     def earliest(self) -> datetime:
-        """No new version may start before this: a version was in force, or keys were decided on.
+        """Nothing may change before this: a version was in force, or keys were decided on.
 
         `decided_to` is the first whole second that is undecided, up to a second ahead of now.
         """
         decided = self.decided_to - timedelta(seconds=1)
-        return max(decided, self.effective_from or self.ended_at or decided)
+        going_on = any(version.effective_to is None for version in self.held)
+        ended = None if going_on else self.ended_at
+        return max(decided, self.opened_to or decided, ended or decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The schedules of a file with their versions, and the hash of each."""
+
+    schedules: Sequence[Schedule]
+    versions: Mapping[str, tuple[Version, ...]]
+    wanted: Mapping[str, Sequence[Wanted]]
+
+    @staticmethod
+    def of(schedules: Sequence[Schedule]) -> _File:
+        versions = {schedule.id: timeline(schedule) for schedule in schedules}
+        wanted = {
+            name: [Wanted(v.effective_from, timing_hash(v.timing)) for v in of_one]
+            for name, of_one in versions.items()
+        }
+        return _File(schedules, versions, wanted)
 
 
 def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Noted:
     """Open a version for each timing that changed, end the schedules that are gone."""
-    hashes = {schedule.id: timing_hash(schedule.timing) for schedule in schedules}
-    at, tzdata = noting.at, noting.tzdata
-    now = at or session.run("now")[0]["now"]
+    file = _File.of(schedules)
+    now = noting.at or session.run("now")[0]["now"]
+    heads = _heads(session, now, noting)
     if not noting.replace:
-        _refuse_another_file(_heads(session), schedules)
+        _refuse_another_file(heads, schedules)
     session.run("upsert_queues", _queues(noting.queues))
-    if _unchanged(_heads(session), hashes):
-        return Noted(now, (), ())
+    if not _changes(file, heads, now):
+        return Noted(now)
     with session.transaction():
         # Taken after the lock, so that versions open in the order in which they are noted.
-        session.run("add_schedules", {"names": sorted(hashes), "at": now})
+        session.run("add_schedules", {"names": sorted(file.wanted), "at": now})
         session.run("lock_schedules")
-        heads = _heads(session)
-        moment = at or session.run("now")[0]["now"]
-        opened = [s for s in schedules if heads[s.id].timing_hash != hashes[s.id]]
-        ended = [n for n, h in heads.items() if h.timing_hash is not None and n not in hashes]
-        moment = _not_before(moment, [heads[n] for n in (*ended, *(s.id for s in opened))], at)
-        _write(session, opened, [heads[name] for name in ended], heads, tzdata, moment)
-    return Noted(moment, tuple(sorted(s.id for s in opened)), tuple(sorted(ended)))
+        moment = noting.at or session.run("now")[0]["now"]
+        heads = _heads(session, moment, noting)
+        touched = [heads[name] for name in _changes(file, heads, moment)]
+        moment = _not_before(moment, touched, noting.at)
+        changes = _changes(file, heads, moment)
+        _write(session, file, heads, changes, noting.zones.load)
+    return _noted(file, heads, changes, moment)
 
 
-def _refuse_another_file(heads: dict[str, _Head], schedules: Sequence[Schedule]) -> None:
+def backdate(session: Session, schedule: Schedule, since: datetime, noting: Noting) -> None:
+    """Make the versions from `since` on those of the file, whatever they were."""
+    file = _File.of([schedule])
+    with session.transaction():
+        session.run("lock_schedules")
+        heads = _heads(session, since, noting)
+        found = change(heads[schedule.id].held, file.wanted[schedule.id], since)
+        _write(session, file, heads, {schedule.id: found}, noting.zones.load)
+
+
+def _refuse_another_file(heads: Mapping[str, _Head], schedules: Sequence[Schedule]) -> None:
     """A file that knows none of many schedules is rather the wrong one than their end."""
-    in_force = [name for name, head in heads.items() if head.timing_hash is not None]
+    in_force = [name for name, head in heads.items() if head.held]
     known = {name for s in schedules for name in (s.id, *s.aliases)}
     if len(in_force) >= MANY and known.isdisjoint(in_force):
         raise RefusedError(
@@ -78,17 +112,37 @@ def _refuse_another_file(heads: dict[str, _Head], schedules: Sequence[Schedule])
         )
 
 
-def _heads(session: Session) -> dict[str, _Head]:
-    heads = {}
-    for row in session.run("open_versions"):
-        name = row.pop("name")
-        heads[name] = _Head(**row)
+def _heads(session: Session, at: datetime, noting: Noting) -> dict[str, _Head]:
+    rows = session.run("open_versions", {"at": at})
+    stored = ZoneStore(session).zones(
+        (row["timezone"], row["tzdata"])
+        for row in rows
+        if row["number"] is not None and row["tzdata"] < noting.zones.version
+    )
+    heads: dict[str, _Head] = {}
+    for row in rows:
+        head = heads.setdefault(
+            row["name"], _Head(row["id"], row["decided_to"], row["highest"], row["ended_at"])
+        )
+        if row["number"] is None:
+            continue
+        zone = stored.get((row["timezone"], row["tzdata"]))
+        moved = zone is not None and not same_rules(zone, noting.zones.load(zone.name), at)
+        hash_ = "" if moved else row["timing_hash"]
+        head.held.append(Held(row["number"], row["effective_from"], row["effective_to"], hash_))
+        if row["effective_from"] <= row["loaded_at"]:
+            head.opened_to = max(head.opened_to or row["effective_from"], row["effective_from"])
     return heads
 
 
-def _unchanged(heads: dict[str, _Head], hashes: dict[str, str]) -> bool:
-    in_force = {name: h.timing_hash for name, h in heads.items() if h.timing_hash is not None}
-    return in_force == hashes
+def _changes(file: _File, heads: Mapping[str, _Head], moment: datetime) -> dict[str, Change]:
+    """What is to change, by schedule; schedules of the file that the ledger lacks among them."""
+    names = [*file.wanted, *(name for name in heads if name not in file.wanted)]
+    changes = {
+        name: change(heads[name].held if name in heads else [], file.wanted.get(name, ()), moment)
+        for name in names
+    }
+    return {name: found for name, found in changes.items() if found}
 
 
 def _not_before(moment: datetime, heads: Sequence[_Head], at: datetime | None) -> datetime:
@@ -106,28 +160,59 @@ def _not_before(moment: datetime, heads: Sequence[_Head], at: datetime | None) -
 
 def _write(
     session: Session,
-    opened: Sequence[Schedule],
-    ended: Sequence[_Head],
-    heads: dict[str, _Head],
-    tzdata: str,
-    moment: datetime,
+    file: _File,
+    heads: Mapping[str, _Head],
+    changes: Mapping[str, Change],
+    zone_of: Callable[[str], Zone],
 ) -> None:
-    closing = [head.id for head in ended]
-    closing += [heads[s.id].id for s in opened if heads[s.id].timing_hash is not None]
-    if closing:
-        session.run("end_versions", {"ids": closing, "at": moment})
-    if opened:
+    ends = [
+        (heads[name].id, number, end)
+        for name, found in changes.items()
+        for number, end in found.ends
+    ]
+    # First what ends, so that no schedule ever has two open versions.
+    for some in ([e for e in ends if e[2] is not None], [e for e in ends if e[2] is None]):
+        if some:
+            ids, numbers, instants = (list(column) for column in zip(*some, strict=True))
+            session.run("end_versions", {"ids": ids, "numbers": numbers, "ends": instants})
+    opens = [
+        (heads[name], count, opening, file.versions[name][opening.index].timing)
+        for name, found in changes.items()
+        for count, opening in enumerate(found.opens, 1)
+    ]
+    zones = {timing.timezone: zone_of(timing.timezone) for *_, timing in opens}
+    keep(session, zones.values())
+    if opens:
         session.run(
             "add_versions",
             {
-                "ids": [heads[s.id].id for s in opened],
-                "numbers": [heads[s.id].highest + 1 for s in opened],
-                "hashes": [timing_hash(s.timing) for s in opened],
-                "specs": [json.dumps(to_spec(s.timing)) for s in opened],
-                "tzdata": tzdata,
-                "at": moment,
+                "ids": [head.id for head, *_ in opens],
+                "numbers": [head.highest + count for head, count, *_ in opens],
+                "starts": [opening.effective_from for _, _, opening, _ in opens],
+                "ends": [opening.effective_to for _, _, opening, _ in opens],
+                "hashes": [timing_hash(timing) for *_, timing in opens],
+                "specs": [json.dumps(to_spec(timing)) for *_, timing in opens],
+                "tzdata": [zones[timing.timezone].version for *_, timing in opens],
             },
         )
+
+
+def _noted(
+    file: _File, heads: Mapping[str, _Head], changes: Mapping[str, Change], moment: datetime
+) -> Noted:
+    late = {
+        name
+        for name, found in changes.items()
+        for opening in found.opens
+        # Of a schedule that is new, the file may date what was before.
+        if heads[name].held and ALWAYS < file.wanted[name][opening.index].effective_from < moment
+    }
+    return Noted(
+        moment,
+        tuple(sorted(name for name, found in changes.items() if found.opens)),
+        tuple(sorted(name for name in changes if name not in file.wanted)),
+        tuple(sorted(late)),
+    )
 
 
 def _queues(queues: Sequence[QueueSpec]) -> dict[str, Any]:

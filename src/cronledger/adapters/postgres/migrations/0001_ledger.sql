@@ -32,6 +32,16 @@ create table cronledger.schedule_version (
   loaded_at      timestamptz not null default cronledger.now(),
   primary key (schedule_id, number)
 );
+-- The rules of a clock as some release of the zone data had them: from each of `transitions` (epochs)
+-- on the next of `offsets` (seconds east of UTC). A version keeps the rules that it was opened with.
+create table cronledger.zone (
+  name        text not null,
+  tzdata      text not null,
+  transitions bigint[] not null,
+  offsets     int[] not null check (cardinality(offsets) = cardinality(transitions) + 1),
+  primary key (name, tzdata)
+);
+
 create unique index schedule_version_open
   on cronledger.schedule_version (schedule_id) where effective_to is null;
 
@@ -50,7 +60,6 @@ create table cronledger.occurrence (
   fold         boolean not null,
   moved        boolean not null,        -- out of a gap of the zone
   via          text not null check (via in ('tick', 'backfill', 'manual', 'external')),
-  tzdata       text not null,
   primary key (schedule_id, logical_time),
   check ((enqueued_at is null) = (job_id is null))
 );

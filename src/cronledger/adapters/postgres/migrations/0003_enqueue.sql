@@ -11,7 +11,7 @@ $$;
 create function cronledger.enqueue_occurrences(
   p_schedule_ids int[], p_logical_times timestamptz[], p_run_ats timestamptz[], p_versions int[],
   p_utc_offsets int[], p_folds boolean[], p_moved boolean[], p_collapsed int[],
-  p_tzdata text, p_via text, p_as_of timestamptz,
+  p_via text, p_as_of timestamptz,
   p_spec_ids int[], p_queues text[], p_kinds text[], p_payloads jsonb[], p_priorities int[],
   p_max_attempts int[], p_timeouts interval[])
 returns table (schedule_id int, logical_time timestamptz, job_id bigint)
@@ -39,10 +39,10 @@ begin
              order by u.schedule_id, u.logical_time) k),
   fresh as (
     insert into cronledger.occurrence
-           (schedule_id, logical_time, version, utc_offset, fold, moved, collapsed, tzdata, via,
+           (schedule_id, logical_time, version, utc_offset, fold, moved, collapsed, via,
             as_of, job_id, recorded_at, enqueued_at)
     select g.schedule_id, g.logical_time, g.version, g.utc_offset, g.fold, g.moved, g.collapsed,
-           p_tzdata, p_via, p_as_of, g.new_job_id, cronledger.now(), cronledger.now()
+           p_via, p_as_of, g.new_job_id, cronledger.now(), cronledger.now()
       from given g order by g.schedule_id, g.logical_time
     on conflict do nothing
     returning occurrence.schedule_id, occurrence.logical_time, occurrence.job_id),

@@ -32,7 +32,8 @@ select s.name || ':' || to_char(o.logical_time at time zone 'UTC', 'YYYY-MM-DD"T
        case when j.state = 'completed' then j.finished_at end as committed_at,
        o.job_id, j.state, o.via,
        (o.logical_time at time zone 'UTC') + make_interval(secs => o.utc_offset) as local_time,
-       o.fold, o.moved, o.collapsed, o.version, o.tzdata, o.as_of
+       o.fold, o.moved, o.collapsed, o.version, v.tzdata, o.as_of
   from cronledger.occurrence o
   join cronledger.schedule s on s.id = o.schedule_id
+  left join cronledger.schedule_version v on v.schedule_id = o.schedule_id and v.number = o.version
   left join cronledger.jobs j on j.id = o.job_id;

@@ -39,12 +39,12 @@ begin
   end if;
   with fresh as (
     insert into cronledger.occurrence
-           (schedule_id, logical_time, version, utc_offset, fold, moved, collapsed, tzdata, via,
+           (schedule_id, logical_time, version, utc_offset, fold, moved, collapsed, via,
             recorded_at)
     select line.id, t.at, v.number,
            extract(epoch from (t.at at time zone (v.spec ->> 'timezone'))
                             - (t.at at time zone 'UTC'))::int,
-           false, false, 1, 'server', 'external', cronledger.now()
+           false, false, 1, 'external', cronledger.now()
       from (select distinct date_trunc('second', u.at) as at from unnest(p_logical_times) u(at)) t
       join cronledger.schedule_version v
         on v.schedule_id = line.id and v.effective_from <= t.at

@@ -1,6 +1,8 @@
--- Open versions from this moment on.
+-- Open versions.
 insert into cronledger.schedule_version
-       (schedule_id, number, effective_from, timing_hash, spec, tzdata)
-select u.schedule_id, u.number, %(at)s, u.timing_hash, u.spec::jsonb, %(tzdata)s
-  from unnest(%(ids)s::int[], %(numbers)s::int[], %(hashes)s::text[], %(specs)s::text[])
-       as u(schedule_id, number, timing_hash, spec)
+       (schedule_id, number, effective_from, effective_to, timing_hash, spec, tzdata)
+select u.schedule_id, u.number, u.effective_from, u.effective_to, u.timing_hash, u.spec::jsonb,
+       u.tzdata
+  from unnest(%(ids)s::int[], %(numbers)s::int[], %(starts)s::timestamptz[],
+              %(ends)s::timestamptz[], %(hashes)s::text[], %(specs)s::text[], %(tzdata)s::text[])
+       as u(schedule_id, number, effective_from, effective_to, timing_hash, spec, tzdata)

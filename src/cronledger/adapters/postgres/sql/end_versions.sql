@@ -1,4 +1,6 @@
--- Close the versions in force of these schedules; the moment itself belongs to what follows.
-update cronledger.schedule_version
-   set effective_to = greatest(effective_from, %(at)s)
- where schedule_id = any (%(ids)s) and effective_to is null
+-- Set the ends of versions, each itself not in force any more; null opens a version again.
+update cronledger.schedule_version v
+   set effective_to = u.effective_to
+  from unnest(%(ids)s::int[], %(numbers)s::int[], %(ends)s::timestamptz[])
+       as u(schedule_id, number, effective_to)
+ where v.schedule_id = u.schedule_id and v.number = u.number
