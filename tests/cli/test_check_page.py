@@ -11,8 +11,13 @@ import pytest
 from cronledger.adapters.config.load import parse_placed
 from cronledger.adapters.second_opinion import SecondOpinion
 from cronledger.adapters.zones import PinnedZones
+from cronledger.core.expected import Standing
 from cronledger.core.findings import CODES
+from cronledger.core.instants import Zone
 from cronledger.core.lint import lint
+from cronledger.core.moves import moved_keys
+from cronledger.core.schedule import ScheduleFile, Version
+from cronledger.core.timeline import ALWAYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## `([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
@@ -20,9 +25,20 @@ ZONES = PinnedZones()
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
 
+def standings(file: ScheduleFile) -> dict[str, Standing]:
+    """A ledger that loaded the file when Berlin's clock was said to stay an hour ahead."""
+    zone = Zone("Europe/Berlin", "2020a", (), (3600,))
+    return {
+        schedule.id: Standing(1, schedule.id, NOW, (Version(1, ALWAYS, None, timing, zone),))
+        for schedule in file.schedules.values()
+        if (timing := schedule.timing).timezone == zone.name
+    }
+
+
 def said(text: str, code: str) -> str:
     file, places = parse_placed(text.encode(), "schedules.yaml", ZONES)
     found = lint(file.schedules, ZONES.load, NOW)
+    found += moved_keys(file.schedules.values(), standings(file), ZONES.load, NOW)
     found += SecondOpinion(ZONES.data).of(file.schedules, ZONES.load, NOW).findings
     lines = []
     for finding in found:

@@ -309,3 +309,76 @@ def test_the_hint_fills_what_the_file_knows_and_says_so_of_the_rest(place: Place
 def test_another_kind_of_database_is_refused_by_name(place: Place) -> None:
     told = place.cli("tick", place.file, "--database", "mysql://root:s3cret@localhost/x")
     assert (told.code, "write postgresql://" in told.err, "s3cret" in told.err) == (2, True, False)
+
+
+BERLIN = "b: cron: '0 9 * * *', timezone: Europe/Berlin, catchup: {policy: none}"
+
+
+def test_check_lists_the_keys_that_newer_zone_data_moves_and_loading_moves_them(
+    place: Place,
+) -> None:
+    place.file.write_text(file_text(BERLIN))
+    assert place("tick", "--replace").code == 0
+    assert place("check", "--ledger", "--strict").code == 0
+    place.world.sql(
+        "update cronledger.zone set tzdata = '2020a', transitions = '{}', offsets = '{0}'"
+    )
+    place.world.sql("update cronledger.schedule_version set tzdata = '2020a'")
+    answer = place("check", "--ledger", "--strict")
+    assert answer.code == 1
+    (line, _) = answer.out.splitlines()
+    assert "b: warning: zone data 2026f in place of 2020a moves 731 keys within 2 years" in line
+    assert "T09:00:00Z to " in line
+    assert "; load the file to follow it, or keep the older one [moved-keys]" in line
+    assert place("check", "--strict").code == 0
+    window = ("--from", "2027-07-01", "--to", "2027-07-03")
+    moved = place("diff", "--ledger", *window)
+    assert (moved.code, "b:2027-07-01T09:00:00Z -> 2027-07-01T07:00:00Z" in moved.out) == (1, True)
+    assert place("tick").err.startswith("opened a version of b")
+    assert place("check", "--ledger", "--strict").code == 0
+    assert place("diff", "--ledger", *window).code == 0
+
+
+def test_check_says_so_if_this_version_reads_an_expression_otherwise(place: Place) -> None:
+    place.file.write_text(file_text(BERLIN))
+    assert place("tick", "--replace").code == 0
+    place.world.sql(
+        "update cronledger.schedule_version set timing_hash = 'x',"
+        " spec = jsonb_set(spec, '{cron,hours}', '[10]')"
+        " where spec -> 'cron' ->> 'text' = '0 9 * * *'"
+    )
+    answer = place("check", "--ledger", "--strict")
+    assert answer.code == 1
+    assert "this version, which reads '0 9 * * *' otherwise, moves" in answer.out
+
+
+def test_diff_against_the_ledger_names_what_ends_begins_and_moves(place: Place) -> None:
+    place.file.write_text(file_text("h: cron: '5 * * * *'", "n: cron: '0 0 * * *'"))
+    answer = place("diff", "--ledger", "--from", "2027-01-01", "--to", "2027-01-01T02:00")
+    assert answer.code == 1
+    assert answer.out.splitlines()[0] == "q: removed; keys: 8 removed"
+    assert "h: changed; keys: 2 moved" in answer.out
+    assert "n: added; keys: 1 added" in answer.out
+
+
+def test_backdate_shows_first_and_writes_with_a_reason(place: Place) -> None:
+    dated = "effective_from: '2026-03-01T12:00', cron: '30 * * * *'"
+    place.file.write_text(
+        file_text(
+            f"h: versions: [{{cron: '0 * * * *'}}, {{{dated}}}], {ALL}", "q: cron: '*/15 * * * *'"
+        )
+    )
+    late = place("tick", "--at", "2026-03-01T23:59:59Z")
+    assert "the file dates a version of h before this load; it is in force from" in late.err
+    shown = place("backdate")
+    assert (shown.code, "h: since 2026-03-01T12:00:00Z; keys: 12 moved" in shown.out) == (0, True)
+    assert "dry run" in shown.out
+    assert place("backdate", "--apply").code == 2
+    assert place("backdate", "h", "--apply", "--reason", "the change came late").code == 0
+    assert "change nothing" in place("backdate").out
+    missing = place("reconcile", "h", *WINDOW)
+    assert (missing.code, "12 missing" in missing.out, "12 unexpected" in missing.out) == (
+        1,
+        True,
+        True,
+    )

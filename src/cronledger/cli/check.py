@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.options import FileArgument, file_path
+from cronledger.cli.options import Database, FileArgument, database, file_path
 from cronledger.cli.render import Format
 from cronledger.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
+    from cronledger.core.expected import Standing
     from cronledger.core.findings import Finding
     from cronledger.wiring import PlaceOf
 
@@ -42,6 +43,11 @@ def check(
         list[str] | None,
         typer.Option("--ignore", help="A code of findings to leave out; may be repeated."),
     ] = None,
+    ledger: Annotated[
+        bool,
+        typer.Option("--ledger", help="Also say which keys of the database would move by loading."),
+    ] = False,
+    database_url: Database = None,
     output: Annotated[
         CheckFormat, typer.Option("--output", "-o", help="How to write the answer.")
     ] = CheckFormat.TABLE,
@@ -50,7 +56,8 @@ def check(
     path = file_path(ctx, file)
     ignored = _codes(ignore or [])
     try:
-        rows, schedules, unasked = _findings(path, ignored)
+        standings = _standings(ctx, database_url) if ledger else {}
+        rows, schedules, unasked = _findings(path, ignored, standings)
     except ConfigError as error:
         if output is CheckFormat.TABLE:
             raise
@@ -67,14 +74,23 @@ def check(
         raise typer.Exit(1)
 
 
-def _findings(path: Path, ignored: Collection[str]) -> tuple[list[dict[str, Any]], int, int]:
+def _standings(ctx: typer.Context, database_url: str | None) -> Mapping[str, Standing]:
+    with database(ctx, database_url, "check") as store:
+        return {standing.name: standing for standing in store.ledger().standings()}
+
+
+def _findings(
+    path: Path, ignored: Collection[str], standings: Mapping[str, Standing]
+) -> tuple[list[dict[str, Any]], int, int]:
     """The findings as rows in file order, how many schedules there are, how many were not asked."""
     from cronledger import wiring
     from cronledger.core.lint import lint
+    from cronledger.core.moves import moved_keys
 
     zones, now = wiring.zones(), wiring.clock().now()
     file, place_of = wiring.load_placed(path, zones)
     found = lint(file.schedules, zones.load, now)
+    found += moved_keys(file.schedules.values(), standings, zones.load, now)
     unasked: Sequence[str] = ()
     if "second-opinion" not in ignored:
         opinion = wiring.second_opinion().of(file.schedules, zones.load, now)

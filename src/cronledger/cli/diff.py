@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.options import From, instant
+from cronledger.cli.options import Database, From, database, instant
 from cronledger.cli.render import Format
 from cronledger.core.instants import Window, format_duration, format_instant, from_epoch
 from cronledger.core.keys import OccurrenceKey
@@ -19,6 +19,7 @@ from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.edits import Edit, QueueEdit, Setting
+    from cronledger.ports import Zones
 
 DEFAULT_SPAN = timedelta(days=30)
 # Beyond it a schedule of every second has more keys than anyone compares.
@@ -37,25 +38,35 @@ class DiffFormat(StrEnum):
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="The file as it was.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The file as it will be.")],
+    ctx: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="[OLD] NEW", help="The file as it was, and as it will be."),
+    ],
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="In place of OLD: what the database has in force.")
+    ] = False,
     start: From = None,
     end: Annotated[
         str | None, typer.Option("--to", help="End (exclusive); 30 days on, if not given.")
     ] = None,
+    database_url: Database = None,
     output: Annotated[
         DiffFormat, typer.Option("--output", "-o", help="How to write the answer.")
     ] = DiffFormat.TABLE,
 ) -> None:
     """The keys that an edit adds, removes and moves; exit 1 if it changes anything."""
     from cronledger import wiring
-    from cronledger.core.edits import compare_queues, compare_schedules
 
+    if len(files) != (1 if ledger else 2):
+        raise ConfigError("diff compares two files; give OLD and NEW, or --ledger and NEW")
     zones = wiring.zones()
     window = _window(start, end, wiring.clock().now())
-    before, after = (wiring.load_file(path, zones) for path in (old, new))
-    edits = list(compare_schedules(before.schedules, after.schedules, zones.load, window))
-    queues = list(compare_queues(before.queues, after.queues))
+    edits, queues = (
+        (_against_ledger(ctx, database_url, files[0], zones, window), [])
+        if ledger
+        else _between(files[0], files[1], zones, window)
+    )
     match output:
         case DiffFormat.JSON:
             _show_json(edits, queues, window)
@@ -67,6 +78,34 @@ def diff(
                 render.say(line)
     if edits or queues:
         raise typer.Exit(1)
+
+
+def _between(
+    old: Path, new: Path, zones: Zones, window: Window
+) -> tuple[list[Edit], list[QueueEdit]]:
+    from cronledger import wiring
+    from cronledger.core.edits import compare_queues, compare_schedules
+
+    before, after = (wiring.load_file(path, zones) for path in (old, new))
+    return (
+        list(compare_schedules(before.schedules, after.schedules, zones.load, window)),
+        list(compare_queues(before.queues, after.queues)),
+    )
+
+
+def _against_ledger(
+    ctx: typer.Context, database_url: str | None, new: Path, zones: Zones, window: Window
+) -> list[Edit]:
+    """What loading the file would change: only keys, for the ledger keeps no other setting."""
+    from cronledger import wiring
+    from cronledger.core.edits import compare_versions
+    from cronledger.core.timeline import timeline
+
+    file = wiring.load_file(new, zones)
+    with database(ctx, database_url, "diff") as store:
+        held = {standing.name: standing.versions for standing in store.ledger().standings()}
+    wanted = {schedule.id: timeline(schedule) for schedule in file.schedules.values()}
+    return list(compare_versions(held, wanted, zones.load, window))
 
 
 def _window(start: str | None, end: str | None, now: datetime) -> Window:

@@ -76,6 +76,21 @@ def compare_schedules(
             yield _changed(before, schedule, zone_of, window)
 
 
+def compare_versions(
+    old: Mapping[str, Sequence[Version]],
+    new: Mapping[str, Sequence[Version]],
+    zone_of: ZoneOf,
+    window: Window,
+) -> Iterator[Edit]:
+    """One edit for each schedule whose keys differ: those that end, then the others as in `new`."""
+    gone = [name for name in old if name not in new]
+    for name in (*gone, *new):
+        edit = compare_keys(old.get(name, ()), new.get(name, ()), zone_of, window)
+        if edit.added or edit.removed or edit.moved:
+            change = "changed" if name in old and name in new else "added"
+            yield replace(edit, schedule=name, change="removed" if name in gone else change)
+
+
 def compare_queues(
     old: Mapping[str, QueueSpec], new: Mapping[str, QueueSpec]
 ) -> Iterator[QueueEdit]:

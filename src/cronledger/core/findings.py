@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 CRON_PATH = ("cron", "expr")
+# How far ahead keys and clock changes are looked at.
+AHEAD = timedelta(days=731)
 # Every code there is; a page of the documentation names each with an example.
 CODES = (
     "both-day-fields",
@@ -18,6 +21,7 @@ CODES = (
     "herd",
     "hours-step",
     "grace",
+    "moved-keys",
     "objective",
     "second-opinion",
     "short-months",

@@ -16,13 +16,12 @@ from cronledger.core.clock_changes import LONG_GAP, Effect, Fate, effects, tell
 from cronledger.core.cron import Cron
 from cronledger.core.expand import instants, next_after
 from cronledger.core.expected import expected
-from cronledger.core.findings import Finding, Severity
+from cronledger.core.findings import AHEAD, Finding, Severity
 from cronledger.core.instants import Window, Zone, format_duration, format_instant, from_epoch
 from cronledger.core.lint_cron import lint_cron
 from cronledger.core.schedule import Catchup, CatchupPolicy, Schedule, Timing
 from cronledger.core.timeline import timeline, timings_from
 
-AHEAD: Final = timedelta(days=731)
 # From so many in one minute on, they wait for each other rather than for the clock.
 HERD: Final = 20
 _DAY: Final = timedelta(days=1)
