@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from calendar import monthrange
 from dataclasses import dataclass, fields
-from datetime import date, timedelta
+from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cronledger.core import cron_field
 from cronledger.core.cron_field import CronError, Field, Kind
 from cronledger.core.cron_text import TEXT_MAX, Layout, place_of, read_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["TEXT_MAX", "Cron", "CronError", "Layout", "ever_matches", "matching_days", "parse"]
 
@@ -85,6 +87,12 @@ def parse(text: str, layout: Layout = Layout.FIVE, seed: str = "") -> Cron:
     """
     if len(text) > TEXT_MAX:
         raise CronError(f"longer than {TEXT_MAX} characters; use several schedules", TEXT_MAX)
+    return _parse(text, layout, seed if "H" in text.upper() else "")
+
+
+# Schedules share texts, and those that do then share one Cron as well.
+@lru_cache(maxsize=4096)
+def _parse(text: str, layout: Layout, seed: str) -> Cron:
     shown, read = read_fields(text, layout, seed)
     cron = _assemble(shown, layout, read)
     # The union is the widest rule: what it never matches, no day rule does.
@@ -122,27 +130,31 @@ def _assemble(text: str, layout: Layout, read: Mapping[Kind, Field]) -> Cron:
     )
 
 
-def matching_days(cron: Cron, first: int, last: int, *, unites: bool) -> list[int]:
+def matching_days(cron: Cron, first: int, last: int, *, unites: bool) -> Sequence[int]:
     """The days from `first` to `last`, both included, that match; days since 1970-01-01.
 
     `unites`: a day matches if either day field does; otherwise both must.
     """
     if len(cron.months) == 12 and cron.years is None and _is_every_day(cron, unites=unites):
-        return list(range(first, last + 1))
+        return range(first, last + 1)
     found: list[int] = []
-    month = _civil(first).replace(day=1)
-    while month.toordinal() - _EPOCH_ORDINAL <= last:
-        start = month.toordinal() - _EPOCH_ORDINAL
-        found += [start + day - 1 for day in _days_in(cron, month, unites=unites)]
-        month = _following(month)
-    return [day for day in found if first <= day <= last]
+    month = _month_of(first)
+    while month.start <= last:
+        days = _days_in(cron, month, unites=unites)
+        before = month.start - 1
+        within = days[bisect_left(days, first - before) : bisect_right(days, last - before)]
+        found += [before + day for day in within]
+        month = _month_of(month.start + month.length)
+    return found
 
 
 def ever_matches(cron: Cron, *, unites: bool) -> bool:
     """Whether any day, in any year that the cron allows, matches."""
+    if cron.years is None and _is_every_day(cron, unites=unites):
+        return True
     years = _CALENDARS if cron.years is None else cron.years
     return any(
-        _days_in(cron, date(year, month, 1), unites=unites)
+        _days_in(cron, _month_of(date(year, month, 1).toordinal() - _EPOCH_ORDINAL), unites=unites)
         for year in years
         for month in cron.months
     )
@@ -153,24 +165,34 @@ def _is_every_day(cron: Cron, *, unites: bool) -> bool:
     return (every_day or every_weekday) if unites else (every_day and every_weekday)
 
 
-def _civil(day: int) -> date:
-    return date.fromordinal(day + _EPOCH_ORDINAL)
+class _Month(NamedTuple):
+    """A month: its first day (since 1970-01-01), its length, and the weekday of its first day."""
+
+    year: int
+    number: int
+    start: int
+    length: int
+    first_weekday: int
 
 
-def _following(month: date) -> date:
-    return (month + timedelta(days=31)).replace(day=1)
+# The months of one window are those of the next schedule's.
+@lru_cache(maxsize=4096)
+def _month_of(day: int) -> _Month:
+    first = date.fromordinal(day + _EPOCH_ORDINAL).replace(day=1)
+    length = monthrange(first.year, first.month)[1]
+    start = first.toordinal() - _EPOCH_ORDINAL
+    return _Month(first.year, first.month, start, length, first.isoweekday() % 7)
 
 
-def _days_in(cron: Cron, month: date, *, unites: bool) -> tuple[int, ...]:
-    """The days of a month (from 1) that match. `month` is its first day."""
-    if month.month not in cron.months:
+def _days_in(cron: Cron, month: _Month, *, unites: bool) -> tuple[int, ...]:
+    """The days of a month (from 1) that match."""
+    if month.number not in cron.months:
         return ()
     if cron.years is not None and month.year not in cron.years:
         return ()
-    length = (_following(month) - month).days
     fields_of_day = (cron.days, cron.last_days, cron.nearest_weekdays)
     fields_of_week = (cron.weekdays, cron.nth_weekdays, cron.last_weekdays)
-    shape = (length, month.isoweekday() % 7)
+    shape = (month.length, month.first_weekday)
     return _days_of_shape(fields_of_day, fields_of_week, shape, unites=unites)
 
 

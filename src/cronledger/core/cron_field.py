@@ -75,6 +75,11 @@ class Field:
     last_weekdays: tuple[int, ...] = ()
 
 
+def read_word(kind: Kind, text: str) -> Field:
+    """What `text`, all of it ASCII, names as a field of `kind`; columns count from its start."""
+    return _read(kind, text.upper())
+
+
 def read_field(kind: Kind, text: str, column: int) -> Field:
     """What `text` names as a field of `kind`; `column` is where it stands in the whole."""
     for index, character in enumerate(text if not text.isascii() else ""):

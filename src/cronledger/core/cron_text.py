@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from cronledger.core import cron_field
-from cronledger.core.cron_field import CronError, Field, Kind, read_field
+from cronledger.core.cron_field import CronError, Field, Kind, read_field, read_word
 from cronledger.core.cron_hash import resolve
 
 if TYPE_CHECKING:
@@ -46,6 +46,16 @@ _MACROS: Final[Mapping[str, str]] = {
 
 def read_fields(text: str, layout: Layout, seed: str) -> tuple[str, Mapping[Kind, Field]]:
     """The text with each `H` resolved for the schedule called `seed`, and its fields by kind."""
+    kinds, words = _KINDS[layout], text.split()
+    if len(words) == len(kinds) and text.isascii() and "H" not in text.upper():
+        try:
+            return text, dict(zip(kinds, map(read_word, kinds, words), strict=True))
+        except CronError:
+            pass  # read again below, to say at which column
+    return _read_with_columns(text, layout, seed)
+
+
+def _read_with_columns(text: str, layout: Layout, seed: str) -> tuple[str, Mapping[Kind, Field]]:
     words = [(word[0], word.start()) for word in re.finditer(r"\S+", text)]
     if words and words[0][0].startswith("@"):
         expanded = _expand_macro(*words[0], len(words), layout)

@@ -157,11 +157,29 @@ def _find(timing: Timing, zone: Zone, window: Window) -> tuple[list[int], list[i
     parts: list[tuple[list[int], list[int]]] = []
     for start, end in _open_spans(timing, *_bounds(timing, window)):
         segments = tuple(zone.segments(start - _REACH, end + _REACH))
-        parts += _parts(_Scene(timing, zone, segments, start, end))
+        if len(segments) == 1:
+            # No clock change is near, so that every policy says the same.
+            parts.append((_on_steady_clock(timing, zone, start, end, segments[0].offset), []))
+        else:
+            parts += _parts(_Scene(timing, zone, segments, start, end))
     if len(parts) == 1:
         return parts[0]
     real = sorted({at for own, _ in parts for at in own})
     return real, [at for _, moved in parts for at in moved]
+
+
+def _on_steady_clock(timing: Timing, zone: Zone, start: int, end: int, offset: int) -> list[int]:
+    span = Segment(start, end, offset)
+    trigger = timing.trigger
+    if isinstance(trigger, Cron):
+        return matching(timing, (trigger,), zone, span)
+    every = singles(trigger)
+    on_clock = [single for single in every if not isinstance(single, Elapsed | At)]
+    found = matching(timing, on_clock, zone, span) if on_clock else []
+    for single in every:
+        if isinstance(single, Elapsed | At):
+            found += matching_instants(timing, single, zone, span)
+    return sorted(set(found)) if len(every) > 1 else found
 
 
 @dataclass(frozen=True, slots=True)

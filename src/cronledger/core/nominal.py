@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Final, assert_never
+from typing import Final
 
 from cronledger.core.calendars import REST_DAYS_MAX, Roll, rolled
 from cronledger.core.cron import Cron, ever_matches, matching_days
@@ -28,9 +28,8 @@ _REACH_DAYS: Final = 2
 
 def matching(
     timing: Timing, triggers: Sequence[OnWallClock], zone: Zone, span: Segment
-) -> Sequence[int]:
+) -> list[int]:
     """The epochs of `span` whose wall time, by the span's offset, is asked for; ascending."""
-    found: Sequence[int]
     if len(triggers) == 1:
         found = _asked(timing, triggers[0], zone, span)
     else:
@@ -45,30 +44,27 @@ def _asked(timing: Timing, trigger: OnWallClock, zone: Zone, span: Segment) -> l
     return _by_wall(timing, trigger, zone, span)
 
 
-def matching_instants(
-    timing: Timing, trigger: OfInstants, zone: Zone, span: Segment
-) -> Sequence[int]:
+def matching_instants(timing: Timing, trigger: OfInstants, zone: Zone, span: Segment) -> list[int]:
     """The epochs of `span` that the trigger names and the timing does not leave out; ascending."""
-    found: Sequence[int]
     match trigger:
         case Elapsed():
-            found = elapsed_epochs(trigger, span.start, span.end)
+            found = list(elapsed_epochs(trigger, span.start, span.end))
         case At():
             epochs = trigger.epochs
-            found = epochs[bisect_left(epochs, span.start) : bisect_left(epochs, span.end)]
+            found = list(epochs[bisect_left(epochs, span.start) : bisect_left(epochs, span.end)])
     if _settles_days(timing):
         days = _Settled(timing)
         found = [at for at in found if days[(at + span.offset) // _DAY] is not None]
     return _without_rules(timing, zone, found, span)
 
 
-def asked_days(timing: Timing, cron: Cron, first: int, last: int) -> list[int]:
+def asked_days(timing: Timing, cron: Cron, first: int, last: int) -> Sequence[int]:
     """The days from `first` to `last`, both included, that a cron asks for; since 1970-01-01."""
-    margin = _margin(timing)
     either = unites(cron, timing.day_rule)
-    days = matching_days(cron, first - margin, last + margin, unites=either)
     if not _settles_days(timing):
-        return days
+        return matching_days(cron, first, last, unites=either)
+    margin = _margin(timing)
+    days = matching_days(cron, first - margin, last + margin, unites=either)
     settled = {day for day in map(_Settled(timing).__getitem__, days) if day is not None}
     return sorted(day for day in settled if first <= day <= last)
 
@@ -108,15 +104,9 @@ def never_asks(timing: Timing, cron: Cron) -> bool:
 
 def unites(cron: Cron, rule: DayRule) -> bool:
     """Whether a day is matched by either day field, rather than by both together."""
-    match rule:
-        case DayRule.VIXIE:
-            return not (cron.day_starred or cron.weekday_starred)
-        case DayRule.OR:
-            return not (cron.day_bare or cron.weekday_bare)
-        case DayRule.AND:
-            return False
-        case never:
-            assert_never(never)
+    if rule is DayRule.VIXIE:
+        return not (cron.day_starred or cron.weekday_starred)
+    return rule is DayRule.OR and not (cron.day_bare or cron.weekday_bare)
 
 
 def _settles_days(timing: Timing) -> bool:
@@ -147,25 +137,36 @@ class _Settled(dict[int, int | None]):
 
 
 def _by_cron(timing: Timing, cron: Cron, span: Segment) -> list[int]:
-    offset = span.offset
-    first, last = (span.start + offset) // _DAY, (span.end - 1 + offset) // _DAY
+    start, end, offset = span
+    first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
     days = asked_days(timing, cron, first, last)
     if not days:
         return []
-    within = (span.start + offset - first * _DAY, span.end + offset - first * _DAY)
-    slots = _slots(cron, *(within if first == last else (0, _DAY)))
-    midnights = [day * _DAY - offset for day in days]
-    found = [midnight + slot for midnight in midnights for slot in slots]
-    return found[bisect_left(found, span.start) : bisect_left(found, span.end)]
+    # The first and the last day may be cut; those between are whole.
+    whole = days[days[0] == first : len(days) - (days[-1] == last)]
+    found = _cut(cron, first * _DAY - offset, start, end) if days[0] == first else []
+    if whole:
+        midnights, slots = [day * _DAY - offset for day in whole], _slots(cron, 0, _DAY)
+        found += [midnight + slot for midnight in midnights for slot in slots]
+    if days[-1] == last > first:
+        found += _cut(cron, last * _DAY - offset, start, end)
+    return found
+
+
+def _cut(cron: Cron, midnight: int, start: int, end: int) -> list[int]:
+    """The epochs in `[start, end)` of the day that begins at `midnight`."""
+    slots = _slots(cron, start - midnight, end - midnight)
+    within = slots[bisect_left(slots, start - midnight) : bisect_left(slots, end - midnight)]
+    return [midnight + slot for slot in within]
 
 
 def _slots(cron: Cron, start: int, end: int) -> Sequence[int]:
     """The seconds of the day that the clock fields name; all in `[start, end)`, few outside it."""
     minutes: Sequence[int] = _minutes_of_day(cron.hours, cron.minutes)
-    if (start, end) != (0, _DAY):
-        minutes = minutes[bisect_left(minutes, start - 59) : bisect_left(minutes, end)]
     if cron.seconds == (0,):
         return minutes
+    if start > 0 or end < _DAY:
+        minutes = minutes[bisect_left(minutes, start - 59) : bisect_left(minutes, end)]
     return [minute + second for minute in minutes for second in cron.seconds]
 
 
@@ -197,9 +198,7 @@ def _walls(trigger: Stride | Rrule, zone: Zone, first: int, last: int) -> list[i
             return rrule_walls(trigger, zone, first, last)
 
 
-def _without_rules(
-    timing: Timing, zone: Zone, found: Sequence[int], span: Segment
-) -> Sequence[int]:
+def _without_rules(timing: Timing, zone: Zone, found: list[int], span: Segment) -> list[int]:
     """What no rule of the exclusions names."""
     offset = span.offset
     for rule in timing.exclusions.rules if found else ():
