@@ -37,6 +37,11 @@ def say(text: str) -> None:
     print(text)
 
 
+def write(text: str) -> None:
+    """Data as it is, on stdout."""
+    sys.stdout.write(text)
+
+
 def tell(text: str) -> None:
     """A line for whoever watches, on stderr."""
     print(text, file=sys.stderr, flush=True)
@@ -90,15 +95,27 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Columns padded to their widest value, under their names; "" for no rows."""
     if not rows:
         return ""
-    cells = [[person(row.get(column)) for column in columns] for row in rows]
-    heads = [column.replace("_", " ").upper() for column in columns]
-    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-    lines = [heads, *cells]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
-        for line in lines
-    )
+    return aligned([_cells(rows, column) for column in columns])
+
+
+def aligned(columns: Sequence[Sequence[str]]) -> str:
+    """Columns of text side by side, each as wide as its widest cell; the first cell is its name."""
+    widths = [max(map(len, column)) for column in columns]
+    pad = "  ".join(f"{{:<{width}}}" for width in widths).format
+    return "".join(pad(*line).rstrip() + "\n" for line in zip(*columns, strict=True))
+
+
+def _cells(rows: Sequence[Row], column: str) -> list[str]:
+    """One column of a table, its name first."""
+    values = [row.get(column) for row in rows]
+    # Most values of a long table are text already.
+    shown = [value if type(value) is str else person(value) for value in values]
+    return [head(column), *shown]
+
+
+def head(column: str) -> str:
+    """The name of a column as tables show it."""
+    return column.replace("_", " ").upper()
 
 
 def human_span(span: timedelta) -> str:
@@ -115,6 +132,8 @@ def human_span(span: timedelta) -> str:
 
 def person(value: object) -> str:
     """A value as tables show it; `-` for none."""
+    if isinstance(value, str):
+        return value
     if value is None:
         return "-"
     if isinstance(value, timedelta):

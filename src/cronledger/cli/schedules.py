@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +23,12 @@ from cronledger.cli.options import (
     window,
 )
 from cronledger.cli.render import Format
-from cronledger.core.keys import OccurrenceKey
+from cronledger.core.instants import format_epoch
 from cronledger.errors import ConfigError, RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cronledger.core.expand import Occurrence
 
 COLUMNS = ("key", "local_time", "utc_offset", "note")
@@ -65,11 +68,12 @@ def next_(
     path, names = split_words(ctx, words)
     file, zones = load(path)
     after = instant(start, "--from") if start else wiring.clock().now()
-    rows = []
-    for name in pick(file, names):
-        found = next_owed(timeline(file.schedules[name]), after, count, zones.load)
-        rows += [occurrence_row(name, occurrence) for occurrence in found]
-    render.show(output, "occurrences", rows, COLUMNS)
+    found = [
+        (name, occurrence)
+        for name in pick(file, names)
+        for occurrence in next_owed(timeline(file.schedules[name]), after, count, zones.load)
+    ]
+    _show(output, found)
 
 
 def expand(
@@ -87,19 +91,43 @@ def expand(
     path, names = split_words(ctx, words)
     file, zones = load(path)
     chosen = window(instant(end, "--to"), start, end, None, timedelta(0))
-    rows = []
-    for name in pick(file, names):
-        found = occurrences(timeline(file.schedules[name]), chosen, zones.load)
-        rows += [occurrence_row(name, occurrence) for occurrence in found]
-    render.show(output, "occurrences", rows, COLUMNS)
+    found = [
+        (name, occurrence)
+        for name in pick(file, names)
+        for occurrence in occurrences(timeline(file.schedules[name]), chosen, zones.load)
+    ]
+    _show(output, found)
+
+
+def _show(output: Format, found: Sequence[tuple[str, Occurrence]]) -> None:
+    if output is not Format.TABLE or not found:
+        rows = [occurrence_row(name, occurrence) for name, occurrence in found]
+        render.show(output, "occurrences", rows, COLUMNS)
+        return
+    # By column and without a row for each: a day of a large file has half a million.
+    columns = zip(*(_cells(name, occurrence) for name, occurrence in found), strict=True)
+    named = zip(COLUMNS, columns, strict=True)
+    render.write(render.aligned([(render.head(name), *cells) for name, cells in named]))
+
+
+def _cells(schedule: str, occurrence: Occurrence) -> tuple[str, str, str, str]:
+    """What `COLUMNS` show of an occurrence."""
+    local = format_epoch(occurrence.instant + occurrence.offset)
+    return (
+        f"{schedule}:{format_epoch(occurrence.instant)}",
+        f"{local[:10]} {local[11:19]}",
+        offset_text(occurrence.offset),
+        note(occurrence),
+    )
 
 
 def occurrence_row(schedule: str, occurrence: Occurrence) -> dict[str, Any]:
     """One expected occurrence as commands show it."""
+    instant = format_epoch(occurrence.instant)
     return {
-        "key": str(OccurrenceKey(schedule, occurrence.logical_time)),
+        "key": f"{schedule}:{instant}",
         "schedule": schedule,
-        "logical_time": occurrence.logical_time,
+        "logical_time": instant,
         "local_time": occurrence.local_time,
         "utc_offset": offset_text(occurrence.offset),
         "fold": bool(occurrence.fold),
@@ -109,6 +137,7 @@ def occurrence_row(schedule: str, occurrence: Occurrence) -> dict[str, Any]:
     }
 
 
+@cache
 def offset_text(seconds: int) -> str:
     """Seconds east of UTC as people write it: `+05:30`, `-00:44:30`."""
     sign = "-" if seconds < 0 else "+"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cronledger.core.cron import Cron
 from cronledger.core.every import Elapsed
@@ -16,7 +16,7 @@ from cronledger.core.schedule import Fold, Gap, Timing, Wildcard
 from cronledger.core.triggers import At, first_epoch, singles, times_a_day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from cronledger.core.triggers import OnWallClock, Trigger
 
@@ -25,6 +25,8 @@ _DAY: Final = 86400
 _REACH: Final = 2 * _DAY
 # The first day whose wall time every zone can spell as a date.
 _DAWN: Final = (datetime(1, 1, 3) - datetime(1970, 1, 1)) // timedelta(seconds=1)  # noqa: DTZ001  # a difference of wall times
+# What a schedule that runs on every real slot does at a clock change: nothing.
+_EVERY_SLOT: Final = (Gap.SKIP, Fold.BOTH)
 _FIRST_SPAN: Final = 3600
 _GROWTH: Final = 4
 # What one step of a search looks at, and how many such steps find nothing before it ends.
@@ -134,8 +136,12 @@ def _merge(real: list[int], moved: list[int]) -> list[int]:
 
 
 def _describe(
-    zone: Zone, merged: Iterable[int], real: list[int], moved: list[int]
+    zone: Zone, merged: Sequence[int], real: list[int], moved: list[int]
 ) -> Iterator[Occurrence]:
+    if not moved and merged and _keeps_offset(zone, merged[0], merged[-1]):
+        offset = zone.offset_at(merged[0])
+        yield from (Occurrence(instant, offset, 0, False, 1) for instant in merged)
+        return
     landed = Counter(moved)
     own = set(real) if moved else set()
     for instant in merged:
@@ -147,6 +153,11 @@ def _describe(
             not asked,
             asked + landed[instant],
         )
+
+
+def _keeps_offset(zone: Zone, first: int, last: int) -> bool:
+    """Whether no clock change is near, so that no wall time from `first` to `last` comes twice."""
+    return len(list(zone.segments(first - _REACH, last + 1))) == 1
 
 
 def _find(timing: Timing, zone: Zone, window: Window) -> tuple[list[int], list[int]]:
@@ -182,8 +193,7 @@ def _on_steady_clock(timing: Timing, zone: Zone, start: int, end: int, offset: i
     return sorted(set(found)) if len(every) > 1 else found
 
 
-@dataclass(frozen=True, slots=True)
-class _Scene:
+class _Scene(NamedTuple):
     """A timing and the span of epochs `[start, end)` looked at; `segments` reach beyond it."""
 
     timing: Timing
@@ -212,35 +222,33 @@ def _open_spans(timing: Timing, start: int, end: int) -> Iterator[tuple[int, int
 
 def _parts(scene: _Scene) -> Iterator[tuple[list[int], list[int]]]:
     """What each part of the trigger yields: as `_find`."""
-    timing = scene.timing
-    every = singles(timing.trigger)
+    dst, trigger = scene.timing.dst, scene.timing.trigger
+    if isinstance(trigger, Cron):
+        steady = _runs_on_every_slot(trigger, dst.wildcard)
+        yield _on_clock(scene, (trigger,), *(_EVERY_SLOT if steady else (dst.gap, dst.fold)))
+        return
+    every = singles(trigger)
     on_clock = [single for single in every if not isinstance(single, Elapsed | At)]
-    steady = [single for single in on_clock if _runs_on_every_slot(single, timing.dst.wildcard)]
+    always = [single for single in on_clock if _runs_on_every_slot(single, dst.wildcard)]
     # Together, so that a wall time that two of them name is moved once.
-    fixed = [single for single in on_clock if single not in steady]
-    if steady:
-        yield _on_clock(scene, steady, Gap.SKIP, Fold.BOTH)
+    fixed = [single for single in on_clock if single not in always]
+    if always:
+        yield _on_clock(scene, always, *_EVERY_SLOT)
     if fixed:
-        yield _on_clock(scene, fixed, timing.dst.gap, timing.dst.fold)
+        yield _on_clock(scene, fixed, dst.gap, dst.fold)
     for single in every:
         if isinstance(single, Elapsed | At):
             spans = _counted(scene, Fold.BOTH)
-            found = [matching_instants(timing, single, scene.zone, span) for span in spans]
+            found = [matching_instants(scene.timing, single, scene.zone, span) for span in spans]
             yield list(chain.from_iterable(found)), []
 
 
 def _runs_on_every_slot(trigger: OnWallClock, wildcard: Wildcard) -> bool:
     if not isinstance(trigger, Cron):
         return False
-    match wildcard:
-        case Wildcard.ELAPSED:
-            return trigger.minute_starred or trigger.hour_starred
-        case Wildcard.STAR:
-            return trigger.hour_bare
-        case Wildcard.SAME:
-            return False
-        case never:
-            assert_never(never)
+    if wildcard is Wildcard.ELAPSED:
+        return trigger.minute_starred or trigger.hour_starred
+    return wildcard is Wildcard.STAR and trigger.hour_bare
 
 
 def _on_clock(
@@ -275,7 +283,8 @@ def _moved(scene: _Scene, triggers: Sequence[OnWallClock], gap: Gap) -> Iterator
         return
     for before, after in pairwise(scene.segments):
         change, length = after.start, after.offset - before.offset
-        if length > 0:
+        # What is moved lands at the change or by the length of the gap after it.
+        if length > 0 and scene.start - length < change < scene.end:
             # Read with the offset before the gap, its wall times come right after the change.
             span = Segment(change, change + length, before.offset)
             shifted = matching(scene.timing, triggers, scene.zone, span)

@@ -10,11 +10,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
+_EPOCH_ORDINAL = EPOCH.toordinal()
 # Zone rules are laid out up to here; nobody's schedule looks further.
 HORIZON = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp())
 
@@ -34,6 +36,24 @@ def to_epoch(instant: datetime) -> int:
 def from_epoch(epoch: int) -> datetime:
     """The aware UTC datetime of an epoch."""
     return EPOCH + timedelta(seconds=epoch)
+
+
+def format_epoch(epoch: int) -> str:
+    """An epoch as `format_instant` writes its instant, without a datetime in between."""
+    day, second = divmod(epoch, 86400)
+    return f"{_day_text(day)}T{_clock_text(second)}Z"
+
+
+# Lists of occurrences name few days, and few times of the day, each many times.
+@lru_cache(maxsize=1024)
+def _day_text(day: int) -> str:
+    return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+
+
+@lru_cache(maxsize=4096)
+def _clock_text(second: int) -> str:
+    minute, second = divmod(second, 60)
+    return f"{minute // 60:02d}:{minute % 60:02d}:{second:02d}"
 
 
 def format_instant(instant: datetime) -> str:

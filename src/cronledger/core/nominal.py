@@ -142,32 +142,37 @@ def _by_cron(timing: Timing, cron: Cron, span: Segment) -> list[int]:
     days = asked_days(timing, cron, first, last)
     if not days:
         return []
+    minutes = _minutes_of_day(cron.hours, cron.minutes)
     # The first and the last day may be cut; those between are whole.
+    found: list[int] = []
+    if days[0] == first:
+        found = _cut(minutes, cron.seconds, first * _DAY - offset, start, end)
     whole = days[days[0] == first : len(days) - (days[-1] == last)]
-    found = _cut(cron, first * _DAY - offset, start, end) if days[0] == first else []
     if whole:
-        midnights, slots = [day * _DAY - offset for day in whole], _slots(cron, 0, _DAY)
+        slots = _with_seconds(minutes, cron.seconds)
+        midnights = [day * _DAY - offset for day in whole]
         found += [midnight + slot for midnight in midnights for slot in slots]
     if days[-1] == last > first:
-        found += _cut(cron, last * _DAY - offset, start, end)
+        found += _cut(minutes, cron.seconds, last * _DAY - offset, start, end)
     return found
 
 
-def _cut(cron: Cron, midnight: int, start: int, end: int) -> list[int]:
+def _cut(
+    minutes: Sequence[int], seconds: Sequence[int], midnight: int, start: int, end: int
+) -> list[int]:
     """The epochs in `[start, end)` of the day that begins at `midnight`."""
-    slots = _slots(cron, start - midnight, end - midnight)
-    within = slots[bisect_left(slots, start - midnight) : bisect_left(slots, end - midnight)]
-    return [midnight + slot for slot in within]
+    begin, until = start - midnight, end - midnight
+    slots = minutes[bisect_left(minutes, begin - 59) : bisect_left(minutes, until)]
+    found = [midnight + slot for slot in _with_seconds(slots, seconds)]
+    # The first minute may have begun before the start.
+    return found[bisect_left(found, start) : bisect_left(found, end)]
 
 
-def _slots(cron: Cron, start: int, end: int) -> Sequence[int]:
-    """The seconds of the day that the clock fields name; all in `[start, end)`, few outside it."""
-    minutes: Sequence[int] = _minutes_of_day(cron.hours, cron.minutes)
-    if cron.seconds == (0,):
+def _with_seconds(minutes: Sequence[int], seconds: Sequence[int]) -> Sequence[int]:
+    """The seconds of the day, ascending: those named in each of the minutes."""
+    if seconds == (0,):
         return minutes
-    if start > 0 or end < _DAY:
-        minutes = minutes[bisect_left(minutes, start - 59) : bisect_left(minutes, end)]
-    return [minute + second for minute in minutes for second in cron.seconds]
+    return [minute + second for minute in minutes for second in seconds]
 
 
 # Schedules share few clock times, and a window of years asks for one again at each clock change.

@@ -25,6 +25,8 @@ def prefixes(name: str, matrix: Matrix) -> Iterator[tuple[str, dict[str, str]]]:
 
 def with_parameters(schedule: Schedule, matrix: Matrix) -> list[Schedule]:
     """The schedules of all combinations; the parameters are part of each job's payload."""
+    if not matrix:
+        return [schedule]
     return [
         replace(
             schedule,

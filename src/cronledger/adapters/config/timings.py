@@ -158,7 +158,9 @@ def _timing(part: Part, model: TimingModel, defaults: Defaults, ground: Ground) 
     trigger = build_trigger(part, model, ground)
     bounds = _bounds(part, model, ground.zone)
     calendar, roll = calendar_of(part, model, defaults.calendars)
-    exclusions = build_exclusions(part, replace(ground, start=model.start))
+    exclusions = NOTHING_EXCLUDED
+    if "except" in part.node.entries:
+        exclusions = build_exclusions(part, replace(ground, start=model.start))
     if trigger is None or bounds is None:
         return None
     check_roll(part, trigger, roll)
@@ -233,7 +235,9 @@ def _rules(
         message = "any: a cron and a rule of dates differ about clock changes unless one is chosen"
         part.refuse(["any"], f"{message}; write dst: cron or dst: rfc5545")
     preset = "rfc5545" if presets == {"rfc5545"} else "cron"
-    rules: dict[str, Any] = {"dst": replace(DST_PRESETS[preset], **dst)}
+    rules: dict[str, Any] = {
+        "dst": replace(DST_PRESETS[preset], **dst) if dst else DST_PRESETS[preset]
+    }
     day_rule = model.day_rule or defaults.day_rule
     if day_rule is not None:
         rules["day_rule"] = day_rule
