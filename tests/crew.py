@@ -7,14 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
+import psycopg
+
 from cronledger.adapters.clock import SystemClock
+from cronledger.adapters.postgres.effects import PostgresEffects
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.events import Attempted, Event, Lifecycle
 from cronledger.core.lifecycle import Failure, Lease, Settlement
 from cronledger.ports import LeasedQueue, Observe
 from cronledger.worker.handlers import Handler
-from cronledger.worker.pool import Worker, WorkerSettings
+from cronledger.worker.pool import Worker
+from cronledger.worker.settings import Access, WorkerSettings
 
 PATIENCE = 20.0
 EventT = TypeVar("EventT")
@@ -77,7 +81,7 @@ class Through:
         self._before("claim")
         return self._queue.claim(queues, kinds, limit, worker)
 
-    def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
+    def extend(self, leases: Sequence[Lease]) -> Mapping[int, bool]:
         self._before("extend")
         return self._queue.extend(leases)
 
@@ -88,6 +92,10 @@ class Through:
     def fail(self, lease: Lease, failure: Failure) -> Settlement:
         self._before("fail")
         return self._queue.fail(lease, failure)
+
+    def release(self, leases: Sequence[Lease]) -> frozenset[int]:
+        self._before("release")
+        return self._queue.release(leases)
 
     def rescue(self, limit: int) -> int:
         self._before("rescue")
@@ -123,7 +131,10 @@ class Crew:
         settings = WorkerSettings(name, ("default",), concurrency, poll, rescue)
         queue = Through(self._queue(), before)
         keeper_queue = Through(self._queue(), before_keeper)
-        return Worker(settings, handlers, queue, keeper_queue, SystemClock(), observe or self.seen)
+        session = self._session()
+        effects = PostgresEffects(session, lambda: psycopg.connect(self._dsn))
+        access = Access(queue, keeper_queue, effects)
+        return Worker(settings, handlers, access, SystemClock(), observe or self.seen)
 
     def start(self, worker: Worker) -> threading.Thread:
         """Run it on a thread until it is stopped."""
@@ -143,6 +154,9 @@ class Crew:
             session.close()
 
     def _queue(self) -> PostgresQueue:
+        return PostgresQueue(self._session())
+
+    def _session(self) -> Session:
         session = Session(self._dsn, "worker under test")
         self._sessions.append(session)
-        return PostgresQueue(session)
+        return session

@@ -9,32 +9,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cronledger.adapters.postgres.produce import enqueue_once
     from cronledger.core.instants import Window
     from cronledger.core.keys import OccurrenceKey
-    from cronledger.core.schedule import Schedule
-    from cronledger.worker.context import Cancelled, Discard, JobContext, Retry
+    from cronledger.core.schedule import JobSpec, Schedule
+    from cronledger.worker.context import JobContext
     from cronledger.worker.handlers import Handlers
+    from cronledger.worker.signals import (
+        Cancelled,
+        Discard,
+        EffectConflict,
+        EffectInDoubt,
+        Retry,
+    )
 
 __all__ = [
     "Cancelled",
     "Discard",
+    "EffectConflict",
+    "EffectInDoubt",
     "Handlers",
     "JobContext",
+    "JobSpec",
     "OccurrenceKey",
     "Retry",
     "Schedule",
     "Window",
+    "enqueue_once",
 ]
 
 _HOMES = {
-    "Cancelled": "cronledger.worker.context",
-    "Discard": "cronledger.worker.context",
+    "Cancelled": "cronledger.worker.signals",
+    "Discard": "cronledger.worker.signals",
+    "EffectConflict": "cronledger.worker.signals",
+    "EffectInDoubt": "cronledger.worker.signals",
     "Handlers": "cronledger.worker.handlers",
     "JobContext": "cronledger.worker.context",
     "OccurrenceKey": "cronledger.core.keys",
-    "Retry": "cronledger.worker.context",
+    "Retry": "cronledger.worker.signals",
+    "JobSpec": "cronledger.core.schedule",
     "Schedule": "cronledger.core.schedule",
     "Window": "cronledger.core.instants",
+    "enqueue_once": "cronledger.adapters.postgres.produce",
 }
 
 

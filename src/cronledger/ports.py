@@ -6,16 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
-from cronledger.core.audit import AuditEntry
+from cronledger.core.audit import Audit, AuditEntry, By
 from cronledger.core.diff import Stages
 from cronledger.core.events import Event
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, Zone
-from cronledger.core.lifecycle import Failure, Job, Lease, Settlement
+from cronledger.core.lifecycle import Failure, Job, Lease, QueueStanding, Settlement
 from cronledger.core.plan import LeftOut
-from cronledger.core.schedule import JobSpec, QueueSpec, Schedule
+from cronledger.core.receipts import Begun
+from cronledger.core.schedule import ANY_RETRIES, JobSpec, QueueSpec, RetryBudget, Schedule
 from cronledger.core.snapshot import LedgerSnapshot
 
 Observe = Callable[[Event], None]
@@ -40,6 +41,7 @@ class Noting:
     zones: Zones
     at: datetime | None = None
     replace: bool = False
+    retry_budget: RetryBudget = ANY_RETRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,14 @@ class Versions(Protocol):
 Span = tuple[int, Window]  # a schedule's id and the window asked about
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """How many jobs of a schedule wait, for whatever, and how many are leased."""
+
+    waiting: int
+    leased: int
+
+
 class Recorded(Protocol):
     """What the ledger holds. Answers are by schedule id; epochs ascend."""
 
@@ -114,8 +124,8 @@ class Recorded(Protocol):
     def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
         """How far each recorded key came, by epoch."""
 
-    def unfinished(self, ids: Sequence[int]) -> frozenset[int]:
-        """Which of these schedules have a job that is not finished."""
+    def unfinished(self, ids: Sequence[int]) -> Mapping[int, Unfinished]:
+        """What of these schedules is not finished; only those that have such a job."""
 
     def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys whose job is gone."""
@@ -149,6 +159,9 @@ class Audited(Protocol):
 class Ledger(Versions, Recorded, Enqueuer, Audited, Protocol):
     """All of them, on one connection."""
 
+    def cancel_unfinished(self, schedule_id: int) -> None:
+        """Cancel what the schedule has not finished, because a later occurrence is due."""
+
     def enqueue_by_hand(self, schedule_id: int, key: str, job: JobSpec) -> int:
         """One job of a schedule outside its occurrences; returns the job's id."""
 
@@ -174,27 +187,96 @@ class LeasedQueue(Protocol):
     ) -> list[Lease]:
         """Lease up to `limit` eligible jobs, queues in the order given; of all if none is."""
 
-    def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
-        """Extend; returns the tokens still ours. The others are lost."""
+    def extend(self, leases: Sequence[Lease]) -> Mapping[int, bool]:
+        """Extend; the tokens still ours, and whether somebody asked that attempt to end.
+
+        The others are lost.
+        """
 
     def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
         """Complete; returns the tokens that were settled. The others are stale."""
 
     def fail(self, lease: Lease, failure: Failure) -> Settlement:
-        """Settle as failed: RETRYING, DEAD or STALE."""
+        """Settle as failed: RETRYING, DEAD, CANCELLED or STALE."""
+
+    def release(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Hand back, uncharged; returns the tokens that were ours."""
 
     def rescue(self, limit: int) -> int:
         """Take back up to `limit` expired leases; returns how many."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which jobs are meant; None is any."""
+
+    queue: str | None = None
+    state: str | None = None
+    kind: str | None = None
+    error_class: str | None = None
+
+
+class Effects(Protocol):
+    """Receipts of effects, fenced by the lease. Safe from any thread."""
+
+    def begin(self, lease: Lease, name: str, fingerprint: str, window: timedelta | None) -> Begun:
+        """Write down that an effect is about to be tried; says whether it is to be."""
+
+    def commit(self, lease: Lease, name: str, result: Any) -> bool:
+        """Write down that it has happened; False if the lease is not ours any more."""
+
+    def completing(self, lease: Lease) -> AbstractContextManager[tuple[Any, Callable[[], bool]]]:
+        """A connection in a transaction, and what completes the job in it and commits both."""
+
+
 class Jobs(Protocol):
     """Jobs as people look at them."""
 
-    def jobs(self, queue: str | None, state: str | None, limit: int) -> list[Job]:
+    def jobs(self, chosen: Chosen, limit: int) -> list[Job]:
         """The newest first."""
 
     def job(self, job_id: int) -> Job | None:
         """One job by its id."""
+
+    def queues(self) -> list[QueueStanding]:
+        """Every queue, by name."""
+
+    def audits(
+        self, subject: str | None, action: str | None, actor: str | None, limit: int
+    ) -> list[Audit]:
+        """Manual changes, the newest first."""
+
+
+class Controls(Protocol):
+    """What operators do by hand, each with its audit row in one transaction.
+
+    Each answers with the state in which the job then is. Raises RefusedError where the state of
+    the job does not allow it, ConfigError where there is no such job or queue.
+    """
+
+    def cancel(self, job_id: int, by: By) -> str:
+        """End a waiting job now; ask the worker of a leased one (`cancel_requested`)."""
+
+    def retry_now(self, job_id: int, by: By) -> str:
+        """Let a scheduled or retrying job be claimed now."""
+
+    def take_back(self, job_id: int, by: By) -> str:
+        """Take the lease from its worker; the attempt is not charged."""
+
+    def prolong(self, job_id: int, span: timedelta, by: By) -> datetime:
+        """Let a lease last for `span` from now; returns its end."""
+
+    def replay(self, job_id: int, run_at: datetime | None, by: By) -> str:
+        """Bring a dead job to life, under the same key; from `run_at` on, or now."""
+
+    def discard(self, job_id: int, by: By) -> str:
+        """Put a dead letter away."""
+
+    def pause(self, queue: str, until: datetime | None, by: By) -> None:
+        """Stop the claims of a queue."""
+
+    def resume(self, queue: str, by: By) -> bool:
+        """Let them go on; False if it was not paused."""
 
 
 class Clock(Protocol):

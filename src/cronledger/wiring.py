@@ -1,4 +1,4 @@
-"""The only place that builds things: from options to ready objects. Sole importer of adapters.
+"""From options to ready objects. This and `processes` alone import adapters.
 
 Adapters are imported when they are needed, so that `--help` and `next` do not load a database
 driver.
@@ -7,11 +7,8 @@ driver.
 from __future__ import annotations
 
 import os
-import platform
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +20,7 @@ if TYPE_CHECKING:
     from cronledger.adapters.postgres.session import Session
     from cronledger.adapters.second_opinion import SecondOpinion
     from cronledger.core.schedule import ScheduleFile
-    from cronledger.daemon.sidecar import Sidecar
-    from cronledger.http import Server
-    from cronledger.ports import Clock, Jobs, LeasedQueue, Ledger, Observe, Zones
-    from cronledger.worker.pool import Worker
+    from cronledger.ports import Clock, Controls, Effects, Jobs, LeasedQueue, Ledger, Observe, Zones
 
 EMBEDDED = "embedded"
 
@@ -145,11 +139,26 @@ class Store:
 
         return PostgresQueue(self.session())
 
+    def effects(self) -> Effects:
+        """Receipts of effects; sessions of its own."""
+        import psycopg
+
+        from cronledger.adapters.postgres.effects import PostgresEffects
+
+        session = self.session()
+        return PostgresEffects(session, lambda: psycopg.connect(session.dsn))
+
     def jobs(self) -> Jobs:
         """Jobs as people look at them, on a session of its own."""
         from cronledger.adapters.postgres.queue import PostgresQueue
 
         return PostgresQueue(self.session())
+
+    def controls(self) -> Controls:
+        """What operators do by hand, on a session of its own."""
+        from cronledger.adapters.postgres.controls import PostgresControls
+
+        return PostgresControls(self.session())
 
     def migrate(self) -> list[str]:
         """Apply pending migrations; returns their names."""
@@ -211,82 +220,3 @@ def embedded(folder: Path, purpose: str) -> Store:
     made = Store(server.start(), purpose, server)
     made.migrate()
     return made
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a sidecar runs."""
-
-    host: str
-    port: int
-    reconcile_every: timedelta
-    measure_every: timedelta
-    lookback: timedelta
-    replace: bool = False
-
-
-def sidecar(
-    path: Path, database: Store, options: RunOptions, observe: Observe
-) -> tuple[Sidecar, Server]:
-    """A sidecar over the file, and the server of its endpoints. Raises ConfigError."""
-    from cronledger.adapters.observe.metrics import Renderer
-    from cronledger.adapters.postgres.queue import PostgresQueue
-    from cronledger.adapters.postgres.snapshot import PostgresMeasured
-    from cronledger.daemon.board import Board
-    from cronledger.daemon.passes import Measurer, Reconciler, Ticker, Tools
-    from cronledger.daemon.sidecar import Passes, Sidecar
-    from cronledger.http import Answers, Server
-
-    zone_data, time = zones(), clock()
-    file = load_file(path, zone_data)
-    board = Board(file, version(), zone_data.version, options.reconcile_every, time.now())
-    heard = _both(board.observe, observe)
-
-    def tools() -> Tools:
-        return Tools(database.ledger(), zone_data, heard, time)
-
-    session = database.session()
-    measured, queue = PostgresMeasured(session), PostgresQueue(session)
-    passes = Passes(
-        Ticker(board, tools(), replace=options.replace),
-        Reconciler(board, tools(), options.lookback),
-        Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
-    )
-    made = Sidecar(
-        board, passes, lambda: load_file(path, zone_data), time, heard, options.measure_every
-    )
-    answers = Answers(made.exposition, made.why_not_healthy, made.why_not_ready, version())
-    return made, Server(answers, host=options.host, port=options.port)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkOptions:
-    """How a worker runs. `queues` in the order in which they are claimed."""
-
-    app: str
-    queues: Sequence[str]
-    concurrency: int
-    poll: timedelta
-
-
-def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
-    """A worker with the handlers that `options.app` names. Raises ConfigError."""
-    from cronledger.adapters.plugins import load_handlers
-    from cronledger.worker.pool import Worker, WorkerSettings
-
-    settings = WorkerSettings(
-        name=f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}",
-        queues=tuple(options.queues),
-        concurrency=options.concurrency,
-        poll=options.poll,
-    )
-    handlers = load_handlers(options.app)
-    return Worker(settings, handlers, database.queue(), database.queue(), clock(), observe)
-
-
-def _both(first: Callable[..., None], second: Callable[..., None]) -> Observe:
-    def observe(event: object) -> None:
-        first(event)
-        second(event)
-
-    return observe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -327,7 +328,8 @@ def test_check_lists_the_keys_that_newer_zone_data_moves_and_loading_moves_them(
     answer = place("check", "--ledger", "--strict")
     assert answer.code == 1
     (line, _) = answer.out.splitlines()
-    assert "b: warning: zone data 2026f in place of 2020a moves 731 keys within 2 years" in line
+    what = r"b: warning: zone data 2026f in place of 2020a moves 73[01] keys within 2 years"
+    assert re.search(what, line)
     assert "T09:00:00Z to " in line
     assert "; load the file to follow it, or keep the older one [moved-keys]" in line
     assert place("check", "--strict").code == 0

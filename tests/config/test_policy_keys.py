@@ -68,7 +68,7 @@ def test_zone_data_that_will_do_is_taken(asked: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("overlap: buffer_all", "expected one of allow, skip"),
+        ("overlap: wait", "expected one of allow, skip, buffer_one"),
         ("splay: P2D", "from PT0S to P1D"),
         ("catchup: {rate: fast}", "60/m"),
         ("catchup: {rate: 0/m}", "60/m"),

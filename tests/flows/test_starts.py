@@ -72,6 +72,67 @@ def test_overlap_skip_suppresses_what_falls_due_while_one_is_unfinished(world: W
     assert found["m:2026-03-01T00:02:00Z"] == "suppressed overlap"
 
 
+def claimed(world: World) -> list[str]:
+    """The keys that a worker gets now."""
+    rows = world.sql("select key from cronledger.claim(array['default'], array['k'], 1000, 'w')")
+    return [row["key"] for row in rows]
+
+
+def finish_leased(world: World) -> None:
+    world.sql(
+        "select cronledger.complete(array_agg(job_id), array_agg(token)) from cronledger.lease"
+    )
+
+
+def test_overlap_buffer_all_lets_each_run_wait_for_the_one_before(world: World) -> None:
+    world.at("2026-03-01T00:00:30").load(f"{MINUTELY}, overlap: buffer_all")
+    assert len(world.at("2026-03-01T00:03:10").enqueued()) == 3
+    for minute in (1, 2, 3):
+        assert claimed(world) == [f"m:2026-03-01T00:0{minute}:00Z"]
+        assert claimed(world) == []
+        finish_leased(world)
+
+
+def test_overlap_buffer_one_lets_one_wait_and_suppresses_the_rest(world: World) -> None:
+    world.at("2026-03-01T00:00:30").load(f"{MINUTELY}, overlap: buffer_one")
+    assert world.at("2026-03-01T00:01:01").enqueued() == ["m:2026-03-01T00:01:00Z"]
+    assert claimed(world) == ["m:2026-03-01T00:01:00Z"]
+    assert world.at("2026-03-01T00:02:01").enqueued() == ["m:2026-03-01T00:02:00Z"]
+    assert world.at("2026-03-01T00:04:01").enqueued() == []
+    assert world.left_out() == [("m", "2026-03-01T00:03:00Z", "2026-03-01T00:04:01Z", "overlap", 2)]
+    assert claimed(world) == []
+    finish_leased(world)
+    assert claimed(world) == ["m:2026-03-01T00:02:00Z"]
+    assert world.at("2026-03-01T00:05:01").enqueued() == ["m:2026-03-01T00:05:00Z"]
+
+
+def test_overlap_buffer_one_takes_the_oldest_two_of_one_pass(world: World) -> None:
+    world.at("2026-03-01T00:00:30").load(f"{MINUTELY}, overlap: buffer_one")
+    found = world.at("2026-03-01T00:04:10").enqueued()
+    assert found == ["m:2026-03-01T00:01:00Z", "m:2026-03-01T00:02:00Z"]
+
+
+def test_overlap_cancel_other_ends_what_waits_and_asks_what_runs(world: World) -> None:
+    world.at("2026-03-01T00:00:30").load(f"{MINUTELY}, overlap: cancel_other")
+    world.at("2026-03-01T00:01:01").tick()
+    assert claimed(world) == ["m:2026-03-01T00:01:00Z"]
+    world.at("2026-03-01T00:02:01").tick()
+    world.at("2026-03-01T00:03:01").tick()
+    states = {row["key"][-6:]: row["state"] for row in world.sql("table cronledger.jobs")}
+    assert states == {"01:00Z": "leased", "02:00Z": "cancelled", "03:00Z": "eligible"}
+    (held,) = world.sql("select job_id, token, cancel_requested_at from cronledger.lease")
+    assert held["cancel_requested_at"] is not None
+    assert claimed(world) == []
+    world.sql(
+        "select cronledger.fail(%(job_id)s, %(token)s, 'cancelled', 'as told')",
+        job_id=held["job_id"],
+        token=held["token"],
+    )
+    assert claimed(world) == ["m:2026-03-01T00:03:00Z"]
+    actors = world.sql("select actor, action from cronledger.audit")
+    assert [tuple(row.values()) for row in actors] == [("cronledger", "cancel")] * 2
+
+
 def test_overlap_skip_takes_the_newest_of_one_pass(world: World) -> None:
     world.at("2026-03-01T00:00:30").load(MINUTELY)
     change(world, "m", overlap=Overlap.SKIP)

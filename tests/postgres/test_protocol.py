@@ -86,10 +86,10 @@ def test_what_a_superseded_lease_asks_changes_nothing_and_is_counted(bench: Work
     before = bench.rows("table cronledger.lease")
     assert after.complete([first]) == frozenset()
     assert after.fail(first, BOOM) is Settlement.STALE
-    assert after.extend([first]) == frozenset()
+    assert after.extend([first]) == {}
     assert bench.rows("table cronledger.lease") == before
     assert bench.counted(STALE) == {("default", "work"): 2}
-    assert after.extend([second]) == {second.token}
+    assert after.extend([second]) == {second.token: False}
     assert after.complete([second]) == {second.token}
     assert (second.attempt, second.token > first.token) == (2, True)
 
@@ -99,7 +99,7 @@ def test_one_stale_lease_does_not_hold_up_the_others_of_its_batch(bench: Workben
     bench.enqueue(jobs=3)
     others = after.claim(["default"], ["work"], 5, "a")
     ours = {lease.token for lease in others}
-    assert after.extend([first, *others]) == ours
+    assert after.extend([first, *others]).keys() == ours
     assert after.complete([first, *others]) == ours
     assert after.complete([second]) == {second.token}
     assert bench.counted(STALE) == {("default", "work"): 1}
@@ -116,7 +116,7 @@ def test_a_lease_is_lost_by_rescue_and_not_by_the_hour(bench: Workbench) -> None
 
 def test_an_extension_puts_the_end_off_by_the_span_of_the_queue(bench: Workbench) -> None:
     lease = expired(bench)
-    assert bench.another(timedelta(seconds=40)).extend([lease]) == {lease.token}
+    assert bench.another(timedelta(seconds=40)).extend([lease]) == {lease.token: False}
     assert bench.another(timedelta(seconds=99)).rescue(10) == 0
     assert bench.another(timedelta(seconds=101)).rescue(10) == 1
 
@@ -254,7 +254,7 @@ def test_a_paused_queue_gives_nothing_and_keeps_what_is_leased(bench: Workbench)
     pause = "update cronledger.queue set paused_at = {}, paused_by = {}, pause_reason = {}"
     bench.rows(pause.format("cronledger.now()", "'mira'", "'INC-204'") + " returning id")
     assert bench.claim() == []
-    assert bench.queue.extend([lease]) == {lease.token}
+    assert bench.queue.extend([lease]) == {lease.token: False}
     assert bench.queue.complete([lease]) == {lease.token}
     bench.rows(pause.format("null", "null", "null") + " returning id")
     assert len(bench.claim()) == 1

@@ -9,12 +9,16 @@ import signal
 import sys
 from datetime import timedelta
 
+import psycopg
+
 from cronledger.adapters.clock import SystemClock
 from cronledger.adapters.observe.logs import log_events
+from cronledger.adapters.postgres.effects import PostgresEffects
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
 from cronledger.worker import Handlers, JobContext
-from cronledger.worker.pool import Worker, WorkerSettings
+from cronledger.worker.pool import Worker
+from cronledger.worker.settings import Access, WorkerSettings
 
 app = Handlers()
 
@@ -39,7 +43,9 @@ def main(dsn: str, name: str) -> None:
         rescue=timedelta(milliseconds=200),
     )
     queue, keeper_queue = (PostgresQueue(Session(dsn, name)) for _ in range(2))
-    worker = Worker(settings, app, queue, keeper_queue, SystemClock(), log_events(name))
+    effects = PostgresEffects(Session(dsn, name), lambda: psycopg.connect(dsn))
+    access = Access(queue, keeper_queue, effects)
+    worker = Worker(settings, app, access, SystemClock(), log_events(name))
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     worker.run()
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from commands import Cli
@@ -105,18 +104,21 @@ def test_every_handler_of_the_page_ends_as_it_says(
     bench: Workbench, crew: Crew, names: dict[str, Any]
 ) -> None:
     app = names["app"]
-    assert set(app) == {"report", "ping-partner", "charge", "mirror"}
-    for kind in ("report", "ping-partner", "mirror"):
+    assert set(app) == {"report", "ping-partner", "charge", "mirror", "pay-out", "invoice"}
+    bench.rows("create table public.account (balance int); insert into public.account values (100)")
+    for kind in ("report", "ping-partner", "mirror", "pay-out", "invoice"):
         bench.enqueue(kind, payload={"format": "pdf"})
     bench.enqueue("charge")
     bench.enqueue("charge", payload={"customer": 7}, timeout=timedelta(minutes=1))
     crew.make(app).run_until_idle()
     ended = {
         (event.lease.kind, event.settlement, event.error_class)
-        for event in crew.seen.wait_for(Attempted, 5)
+        for event in crew.seen.wait_for(Attempted, 7)
     }
     assert ended == {
         ("report", Settlement.COMPLETED, None),
+        ("pay-out", Settlement.COMPLETED, None),
+        ("invoice", Settlement.COMPLETED, None),
         ("ping-partner", Settlement.COMPLETED, None),
         ("mirror", Settlement.COMPLETED, None),
         ("charge", Settlement.DEAD, "discard"),
@@ -143,18 +145,17 @@ def test_the_plain_dict_of_the_page_is_a_set_of_handlers(
     assert bench.states(ids) == ["completed"]
 
 
-def test_the_effect_of_the_page_happens_once_for_a_key(
+def test_the_rows_of_the_page_commit_once_however_often_its_handler_runs(
     bench: Workbench, crew: Crew, names: dict[str, Any]
 ) -> None:
-    with psycopg.connect(bench.dsn, autocommit=True) as connection:
-        connection.execute("create table paid_out (key text primary key)")
-        connection.execute("create table account (balance int)")
-        connection.execute("insert into account values (100)")
+    bench.rows("create table public.account (balance int); insert into public.account values (100)")
+    fails = iter([True, False])
 
-        def twice(job: JobContext) -> None:
-            names["pay_out"](connection, job)
-            names["pay_out"](connection, job)
+    def pay_out(job: JobContext) -> None:
+        names["app"]["pay-out"](job)
+        if next(fails, False):
+            raise LookupError("after the commit")
 
-        bench.enqueue()
-        crew.make({"work": twice}).run_until_idle()
-        assert connection.execute("select balance from account").fetchall() == [(90,)]
+    bench.enqueue()
+    crew.make({"work": pay_out}).run_until_idle()
+    assert bench.rows("table public.account") == [{"balance": 90}]

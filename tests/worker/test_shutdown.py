@@ -7,10 +7,12 @@ import threading
 from datetime import timedelta
 
 from crew import PATIENCE, Crew
+from cronledger.adapters.postgres.controls import PostgresControls
+from cronledger.core.audit import By
 from cronledger.core.events import Attempted, Lifecycle
 from cronledger.core.lifecycle import Settlement
 from cronledger.errors import StoreError
-from cronledger.worker import JobContext
+from cronledger.worker import Cancelled, JobContext
 from workbench import Workbench
 
 
@@ -138,3 +140,53 @@ def test_a_loop_that_is_blocked_does_not_keep_a_worker_from_leaving(
     thread.join(10)
     assert not thread.is_alive()
     release.set()
+
+
+def test_q102_a_second_stop_hands_back_what_ends_when_told_and_charges_nothing(
+    bench: Workbench, crew: Crew
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def patient(job: JobContext) -> None:
+        begun.set()
+        try:
+            job.wait(timedelta(minutes=5))
+        finally:
+            ended.set()
+
+    ids = bench.enqueue()
+    worker = crew.make({"work": patient})
+    thread = crew.start(worker)
+    assert begun.wait(PATIENCE)
+    worker.stop()
+    worker.stop()
+    thread.join(PATIENCE)
+    assert ended.is_set()
+    assert bench.states(ids) == ["eligible"]
+    assert crew.seen.attempts() == [(1, Settlement.RELEASED, "stopping")]
+    (lease,) = bench.claim()
+    assert lease.attempt == 1
+
+
+def test_q112_a_running_handler_hears_that_its_job_is_cancelled(
+    bench: Workbench, crew: Crew
+) -> None:
+    bench.line(lease=timedelta(seconds=1))
+    begun, told = threading.Event(), list[str]()
+
+    def patient(job: JobContext) -> None:
+        begun.set()
+        try:
+            job.wait(timedelta(minutes=5))
+        except Cancelled as cancelled:
+            told.append(cancelled.reason)
+            raise
+
+    ids = bench.enqueue()
+    crew.start(crew.make({"work": patient}))
+    assert begun.wait(PATIENCE)
+    PostgresControls(bench.session).cancel(ids[0], By("mia", "it does harm now"))
+    crew.seen.wait_for(Attempted)
+    assert told == ["cancelled"]
+    assert crew.seen.attempts() == [(1, Settlement.CANCELLED, "cancelled")]
+    assert bench.states(ids) == ["cancelled"]

@@ -11,11 +11,13 @@ import typer
 from cronledger.cli import (
     backdate,
     check,
+    dead,
     demo,
     diff,
     explain,
     export,
     imports,
+    jobs,
     ledger,
     queue,
     render,
@@ -68,7 +70,10 @@ def build() -> typer.Typer:
     app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)
-    app.add_typer(queue.jobs, name="jobs")
+    app.add_typer(jobs.jobs, name="jobs")
+    app.add_typer(dead.dead, name="dead")
+    app.add_typer(queue.queue, name="queue")
+    app.add_typer(queue.audit, name="audit")
     app.add_typer(export.export, name="export")
     return app
 

@@ -28,6 +28,7 @@ from urllib.request import urlopen
 from cronledger.cli import render
 from cronledger.core.instants import format_instant
 from cronledger.errors import CronledgerError
+from cronledger.ports import Chosen
 
 if TYPE_CHECKING:
     from cronledger.wiring import Store
@@ -190,7 +191,7 @@ class _Demo:
         render.say(f"(a rule subtracts it from time(): the oldest job has waited {age:.0f} s)")
 
     def _count(self, state: str) -> int:
-        return len(self.store.jobs().jobs(None, state, 1000))
+        return len(self.store.jobs().jobs(Chosen(state=state), 1000))
 
     def _until(self, what: str, holds: Callable[[], bool]) -> None:
         """Wait until it holds; a demo that does not get there says so."""

@@ -52,10 +52,10 @@ def run(
     database_url: Database = None,
 ) -> None:
     """The sidecar: tick at due times, reconcile, measure, serve /metrics; SIGHUP reloads."""
-    from cronledger import wiring
+    from cronledger import processes, wiring
 
     host, port = _address(listen)
-    options = wiring.RunOptions(
+    options = processes.RunOptions(
         host,
         port,
         duration(reconcile_every, "--reconcile-every"),
@@ -67,7 +67,7 @@ def run(
     seen = _look(path)  # before it is loaded, so that no change in between is overlooked
     log = wiring.event_log()
     with database(ctx, database_url, "run") as store:
-        sidecar, server = wiring.sidecar(path, store, options, log)
+        sidecar, server = processes.sidecar(path, store, options, log)
         signal.pthread_sigmask(signal.SIG_BLOCK, {*ENDING, signal.SIGHUP})
         _serve(sidecar, server, host, lambda: _until_ended(path, seen, sidecar.reload))
 
@@ -102,11 +102,11 @@ def work(
     database_url: Database = None,
 ) -> None:
     """A worker: claims jobs, runs their handlers. SIGTERM drains, a second one ends it now."""
-    from cronledger import wiring
+    from cronledger import processes, wiring
 
-    options = wiring.WorkOptions(app, queue or [], concurrency, duration(poll, "--poll"))
+    options = processes.WorkOptions(app, queue or [], concurrency, duration(poll, "--poll"))
     with database(ctx, database_url, "work") as store:
-        worker = wiring.worker(options, store, wiring.event_log())
+        worker = processes.worker(options, store, wiring.event_log())
         if until_idle:
             worker.run_until_idle()
             return

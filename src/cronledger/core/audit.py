@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 REASON_LENGTH_MIN = 8
@@ -27,6 +28,20 @@ class By:
                 f"a reason of at least {REASON_LENGTH_MIN} characters is required; "
                 'say why with --reason "..."'
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A manual change as it was recorded. `login` is whom the database knows, not claimed."""
+
+    id: int
+    at: datetime
+    actor: str
+    login: str
+    reason: str
+    action: str
+    subject: str
+    detail: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

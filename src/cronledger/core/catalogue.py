@@ -75,7 +75,13 @@ _CLOSED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "overlap",
     ),
     ("cronledger_jobs_finished_total", "outcome"): ("completed", "dead", "cancelled"),
-    ("cronledger_attempts_total", "outcome"): ("completed", "retry", "dead", "lease_expired"),
+    ("cronledger_attempts_total", "outcome"): (
+        "completed",
+        "retry",
+        "dead",
+        "cancelled",
+        "lease_expired",
+    ),
     ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error"),
 }
 

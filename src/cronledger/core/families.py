@@ -185,13 +185,23 @@ GROUPS: tuple[Group, ...] = (
     (
         "counter",
         "ledger",
+        ("queue",),
+        {
+            "cronledger_retry_budget_denied_total": (
+                "Retries refused because the budget of the queue was spent."
+            ),
+        },
+    ),
+    (
+        "counter",
+        "ledger",
         ("queue", "kind", "outcome"),
         {
             "cronledger_jobs_finished_total": (
                 "Jobs that reached an end (completed, dead, cancelled)."
             ),
             "cronledger_attempts_total": (
-                "Attempts that ended (completed, retry, dead, lease_expired)."
+                "Attempts that ended (completed, retry, dead, cancelled, lease_expired)."
             ),
         },
     ),

@@ -20,11 +20,14 @@ class JobState(StrEnum):
 
 
 class Settlement(StrEnum):
-    """How the queue answered a settlement. `STALE`: the lease is not ours any more."""
+    """How the queue answered a settlement. `STALE`: the lease is not ours any more; `RELEASED`:
+    handed back, and not charged."""
 
     COMPLETED = "completed"
     RETRYING = "retrying"
     DEAD = "dead"
+    CANCELLED = "cancelled"
+    RELEASED = "released"
     STALE = "stale"
 
 
@@ -48,6 +51,27 @@ class Job:
     worker: str | None
     error_class: str | None
     error: str | None
+    lease_expires_at: datetime | None = None
+    cancel_requested_at: datetime | None = None
+    discarded_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStanding:
+    """A queue as operators see it. `waiting`: scheduled and retrying; `dead`: letters not put away.
+
+    `paused_until` None while it is paused is until somebody resumes it.
+    """
+
+    name: str
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+    paused_until: datetime | None
+    eligible: int
+    leased: int
+    waiting: int
+    dead: int
 
 
 @dataclass(frozen=True, slots=True)

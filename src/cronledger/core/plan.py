@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from cronledger.core.instants import Window, from_epoch, to_epoch, up_to
 from cronledger.core.keys import OccurrenceKey
-from cronledger.core.schedule import Catchup, CatchupPolicy, Order, Schedule
+from cronledger.core.schedule import Catchup, CatchupPolicy, Order, Overlap, Schedule
 
 
 class Reason(StrEnum):
@@ -99,10 +99,21 @@ def plan(
     )
 
 
-def without_overlap(made: Plan, expected: Sequence[int], *, busy: bool) -> Plan:
-    """The plan under `overlap: skip`: nothing while an earlier occurrence is unfinished (`busy`),
-    else only the newest key, so that no two of one pass overlap either."""
-    taken = () if busy else made.enqueue[-1:]
+def without_overlap(made: Plan, expected: Sequence[int], overlap: Overlap, unfinished: int) -> Plan:
+    """The plan where earlier occurrences that are `unfinished` (so many) decide what is enqueued.
+
+    Of keys that are due in one pass SKIP and CANCEL_OTHER keep the newest, so that no two of them
+    overlap either; BUFFER_ONE keeps the oldest as far as there is room to run and to wait.
+    """
+    match overlap:
+        case Overlap.ALLOW | Overlap.BUFFER_ALL:
+            return made
+        case Overlap.SKIP:
+            taken = () if unfinished else made.enqueue[-1:]
+        case Overlap.CANCEL_OTHER:
+            taken = made.enqueue[-1:]
+        case Overlap.BUFFER_ONE:
+            taken = made.enqueue[: max(0, 2 - unfinished)]
     reasons = {epoch: Reason.OVERLAP for epoch in made.enqueue if epoch not in taken}
     for span in made.left_out:
         for epoch in expected[bisect_left(expected, span.start) : bisect_left(expected, span.end)]:

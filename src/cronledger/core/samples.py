@@ -215,8 +215,10 @@ def _declared(metric: Metric, file: FileFacts) -> Iterator[tuple[str, tuple[str,
     if metric.source is not Source.LEDGER or metric.type is not MetricType.COUNTER:
         return
     heads: set[tuple[str, ...]]
-    if "queue" in metric.labels:
+    if "kind" in metric.labels:
         heads = {(s.queue, s.kind) for s in file.schedules}
+    elif "queue" in metric.labels:
+        heads = {(queue.queue,) for queue in file.queues}
     else:
         heads = {(name,) for name in _classes(file)}
     closed = metric.labels[len(next(iter(heads), ())) :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -100,11 +100,16 @@ class Order(StrEnum):
 class Overlap(StrEnum):
     """What becomes of a due key while an earlier occurrence is unfinished.
 
-    ALLOW enqueues it; SKIP suppresses it.
+    ALLOW enqueues it; SKIP suppresses it. The others enqueue it to start when the earlier one has
+    ended: BUFFER_ALL each, BUFFER_ONE while none waits already (else it is suppressed), and
+    CANCEL_OTHER after asking the earlier ones to end.
     """
 
     ALLOW = "allow"
     SKIP = "skip"
+    BUFFER_ONE = "buffer_one"
+    BUFFER_ALL = "buffer_all"
+    CANCEL_OTHER = "cancel_other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,8 @@ class Pause:
 class JobSpec:
     """The job that an occurrence becomes. None leaves the choice to the queue.
 
-    `priority`: smaller runs first. `payload` is any JSON object.
+    `priority`: smaller runs first. `payload` is any JSON object. Of one `ordering_key` at most one
+    job is leased at a time, the oldest first.
     """
 
     kind: str
@@ -144,6 +150,7 @@ class JobSpec:
     priority: int = 0
     max_attempts: int | None = None
     timeout: timedelta | None = None
+    ordering_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,13 @@ class Schedule:
     versions: tuple[Dated, ...] = ()
 
 
+def job_of(schedule: Schedule) -> JobSpec:
+    """The job of its occurrences; those of which one waits for another share an ordering key."""
+    if schedule.overlap in (Overlap.ALLOW, Overlap.SKIP) or schedule.job.ordering_key is not None:
+        return schedule.job
+    return replace(schedule.job, ordering_key=f"schedule:{schedule.id}")
+
+
 def known_as(schedules: Mapping[str, Schedule]) -> dict[str, Schedule]:
     """The schedules by their ids and by those they had before.
 
@@ -193,9 +207,17 @@ def known_as(schedules: Mapping[str, Schedule]) -> dict[str, Schedule]:
     return earlier | dict(schedules)
 
 
+class BudgetMode(StrEnum):
+    """What becomes of a retry that no budget is left for: it waits (DEFER), or the job is DEAD."""
+
+    DEFER = "defer"
+    DEAD = "dead"
+
+
 @dataclass(frozen=True, slots=True)
 class QueueSpec:
-    """A queue's settings. `objective`: how long an eligible job may wait."""
+    """A queue's settings. `objective`: how long an eligible job may wait. `retry_budget`: how many
+    retries a minute it may have, None for any number."""
 
     name: str
     objective: timedelta = timedelta(hours=1)
@@ -204,16 +226,33 @@ class QueueSpec:
     timeout: timedelta = timedelta(hours=1)
     backoff_base: timedelta = timedelta(seconds=2)
     backoff_cap: timedelta = timedelta(hours=1)
+    retry_budget: int | None = None
+    budget_mode: BudgetMode = BudgetMode.DEFER
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """How many retries a minute all queues together may have; None is any number."""
+
+    per_minute: int | None = None
+    mode: BudgetMode = BudgetMode.DEFER
+
+
+ANY_RETRIES = RetryBudget()
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleFile:
-    """A loaded file. `path` as given, `digest` the SHA-256 of its bytes in hex."""
+    """A loaded file. `path` as given, `digest` the SHA-256 of its bytes in hex.
+
+    `retry_budget` is that of all queues together.
+    """
 
     path: str
     digest: str
     schedules: Mapping[str, Schedule]
     queues: Mapping[str, QueueSpec]
+    retry_budget: RetryBudget = ANY_RETRIES
 
 
 @dataclass(frozen=True, slots=True)

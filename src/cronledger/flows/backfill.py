@@ -14,7 +14,7 @@ from cronledger.core.events import Enqueued
 from cronledger.core.expected import Standing, owed
 from cronledger.core.instants import from_epoch
 from cronledger.core.keys import OccurrenceKey
-from cronledger.core.schedule import Schedule, known_as
+from cronledger.core.schedule import Schedule, job_of, known_as
 from cronledger.flows.reconcile import Drift
 from cronledger.ports import Enqueue, Ledger, Observe, Zones
 
@@ -113,7 +113,7 @@ def _write(
     filling: Filling, chunk: Sequence[int], by: By, ledger: Ledger, zones: Zones
 ) -> list[int]:
     due = tuple(owed(filling.standing.versions, chunk, zones.load))
-    item = Enqueue(filling.standing.id, filling.schedule.job, due)
+    item = Enqueue(filling.standing.id, job_of(filling.schedule), due)
     with ledger.changing():
         written = ledger.enqueue_once([item], "backfill")
         epochs = list(written.get(filling.standing.id, []))

@@ -20,12 +20,23 @@ from cronledger.core.expand import Occurrence
 from cronledger.core.expected import Standing, expected, owed
 from cronledger.core.instants import Window, from_epoch, to_epoch, up_to
 from cronledger.core.plan import LeftOut, Plan, plan, reach, without_overlap
-from cronledger.core.schedule import Overlap, Schedule, ScheduleFile, known_as
+from cronledger.core.schedule import Overlap, Schedule, ScheduleFile, job_of, known_as
 from cronledger.core.start import run_ats
-from cronledger.ports import Decision, Enqueue, Ledger, Noted, Noting, Observe, Zones
+from cronledger.ports import (
+    Decision,
+    Enqueue,
+    Ledger,
+    Noted,
+    Noting,
+    Observe,
+    Unfinished,
+    Zones,
+)
 
 # Schedules decided on in one transaction: bounds how long a lock is held.
 CHUNK = 500
+# What becomes of a due key depends on how many earlier ones are unfinished.
+COUNTING = frozenset({Overlap.SKIP, Overlap.BUFFER_ONE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ def note(
     replace: bool = False,
 ) -> Noted:
     """Make the ledger's versions those of the file, from now (or `at`) on."""
-    noting = Noting(tuple(file.queues.values()), zones, at, replace)
+    noting = Noting(tuple(file.queues.values()), zones, at, replace, file.retry_budget)
     noted = ledger.note(file.schedules.values(), noting)
     if noted.opened or noted.ended:
         observe(VersionsNoted(noted.opened, noted.ended, noted.late))
@@ -132,8 +143,8 @@ class _Pass:
         spans = list(windows.items())
         recorded = self.ledger.recorded(spans)
         left_out = self.ledger.left_out(spans)
-        skipping = [s.id for schedule, s in known if schedule.overlap is Overlap.SKIP]
-        busy = self.ledger.unfinished(skipping) if skipping else frozenset()
+        counting = [s.id for schedule, s in known if schedule.overlap in COUNTING]
+        unfinished = self.ledger.unfinished(counting) if counting else {}
         looks = []
         for schedule, standing in known:
             due = expected(standing.versions, windows[standing.id], self.zones.load)
@@ -141,12 +152,15 @@ class _Pass:
             made = plan(
                 schedule, due, settled, decided_to[standing.id], now, self._deadline(schedule)
             )
-            if schedule.overlap is Overlap.SKIP:
-                made = without_overlap(made, due, busy=standing.id in busy)
+            left = unfinished.get(standing.id, Unfinished(0, 0))
+            made = without_overlap(made, due, schedule.overlap, left.waiting + left.leased)
             looks.append(_Look(schedule, standing, due, made))
         return looks
 
     def _write(self, looks: Sequence[_Look]) -> list[Ticked]:
+        for look in looks:
+            if look.schedule.overlap is Overlap.CANCEL_OTHER and look.plan.enqueue:
+                self.ledger.cancel_unfinished(look.standing.id)
         batch = [self._enqueue(look) for look in looks]
         written = self.ledger.enqueue_once(
             [item for item in batch if item.owed], "tick", self.moment.as_of
@@ -164,7 +178,7 @@ class _Pass:
         found = tuple(owed(versions, epochs, self.zones.load))
         following = [self._following(look, epoch) for epoch in epochs]
         starts = run_ats(schedule, epochs, following, look.plan.caught_up, self.moment.now)
-        return Enqueue(look.standing.id, schedule.job, found, tuple(starts))
+        return Enqueue(look.standing.id, job_of(schedule), found, tuple(starts))
 
     def _following(self, look: _Look, epoch: int) -> int | None:
         """The next expected key, if it may bound the splay."""

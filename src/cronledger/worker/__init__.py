@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from cronledger.worker.context import Cancelled, Discard, JobContext, Retry
+from cronledger.worker.context import JobContext
 from cronledger.worker.handlers import Handlers
+from cronledger.worker.signals import (
+    Cancelled,
+    Discard,
+    EffectConflict,
+    EffectInDoubt,
+    Retry,
+)
 
-__all__ = ["Cancelled", "Discard", "Handlers", "JobContext", "Retry"]
+__all__ = [
+    "Cancelled",
+    "Discard",
+    "EffectConflict",
+    "EffectInDoubt",
+    "Handlers",
+    "JobContext",
+    "Retry",
+]

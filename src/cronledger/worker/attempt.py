@@ -7,8 +7,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from cronledger.core.lifecycle import Failure, Lease
-from cronledger.ports import Clock
-from cronledger.worker.context import LEASE_LOST, TIMEOUT, Cancellation, context_of
+from cronledger.ports import Clock, Effects
+from cronledger.worker.context import Cancellation, context_of
+from cronledger.worker.signals import LEASE_LOST, TIMEOUT
 
 
 class Attempt:
@@ -19,16 +20,24 @@ class Attempt:
     """
 
     def __init__(
-        self, lease: Lease, sent: timedelta, clock: Clock, done: Callable[[Attempt], None]
+        self,
+        lease: Lease,
+        sent: timedelta,
+        clock: Clock,
+        effects: Effects,
+        done: Callable[[Attempt], None],
     ) -> None:
         self.lease = lease
         self.cancellation = Cancellation()
         self.started = clock.monotonic()
         self.ended = self.started
         self.deadline = self.started + lease.timeout
-        self.context = context_of(lease, self.deadline, clock, self.cancellation)
+        self.context = context_of(
+            lease, self.deadline, clock, self.cancellation, effects, self.settle
+        )
         self.failure: Failure | None = None
         self.lost = False
+        self.committed = False
         self._clock = clock
         self._done = done
         self._over = False
@@ -56,6 +65,23 @@ class Attempt:
         self._done(self)
         return True
 
+    def settle(self, commit: Callable[[], bool]) -> bool:
+        """Complete the job by a transaction of its handler's own, unless the attempt has ended.
+
+        False, and nothing is committed, if it had ended or the lease was lost.
+        """
+        with self._deciding:
+            if self._over or self.lost:
+                return False
+            # From here on a lease that is gone is no loss: the job may be completed.
+            self.committed = True
+        try:
+            self.committed = commit()
+        except BaseException:
+            self.committed = False
+            raise
+        return self.committed
+
     def expire(self) -> bool:
         """The timeout has passed: end the attempt, then tell the handler. False if it had ended."""
         first = self.finish(Failure(TIMEOUT, f"ran longer than {self.lease.timeout}"))
@@ -70,7 +96,7 @@ class Attempt:
         stays taken until the handler ends, or its timeout passes.
         """
         with self._deciding:
-            if self._over or self.lost:
+            if self._over or self.lost or self.committed:
                 return False
             self.lost = True
         self.cancellation.cancel(LEASE_LOST)

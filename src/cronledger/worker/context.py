@@ -4,54 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from cronledger.core.lifecycle import Lease
-from cronledger.ports import Clock
-
-LEASE_LOST = "lease_lost"
-TIMEOUT = "timeout"
-STOPPING = "stopping"
-
-RETRY_AFTER_MAX = timedelta(days=366)
-
-
-class Retry(BaseException):
-    """Raised by a handler: this attempt did not work, try again.
-
-    `after` (0 to 366 days) replaces the back-off; None keeps it. At the last attempt the job is
-    dead all the same. Not an Exception, so that a handler's own `except Exception` lets it pass.
-    """
-
-    def __init__(self, after: timedelta | None = None, reason: str = "") -> None:
-        if after is not None and not isinstance(after, timedelta):
-            raise TypeError(f"Retry(after=...) takes a timedelta or None, not {after!r}")
-        if after is not None and not timedelta(0) <= after <= RETRY_AFTER_MAX:
-            raise ValueError(f"Retry(after=...) takes 0 to 366 days, not {after}")
-        self.after = after
-        self.reason = reason
-        super().__init__(reason)
-
-
-class Discard(BaseException):
-    """Raised by a handler: no attempt will ever work; the job is dead now, with this reason."""
-
-    def __init__(self, reason: str = "") -> None:
-        self.reason = reason
-        super().__init__(reason)
-
-
-class Cancelled(BaseException):
-    """Raised by `JobContext.check`: the attempt must end. `reason`: lease_lost, timeout, stopping.
-
-    Not an Exception, so that a handler's own `except Exception` lets it pass.
-    """
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+from cronledger.ports import Clock, Effects
+from cronledger.worker.effects import WriteOnce, completing
+from cronledger.worker.signals import TIMEOUT, Cancelled
 
 
 class Cancellation:
@@ -102,13 +63,16 @@ class JobContext:
     max_attempts: int
     payload: Mapping[str, Any]
     token: int
+    _lease: Lease = field(repr=False)
+    _effects: Effects = field(repr=False)
+    _settle: Callable[[Callable[[], bool]], bool] = field(repr=False)
     _deadline: timedelta = field(repr=False)
     _clock: Clock = field(repr=False)
     _cancellation: Cancellation = field(repr=False)
 
     @property
     def cancelled(self) -> bool:
-        """Whether the attempt must end: its lease is lost, or its timeout has passed."""
+        """Whether the attempt must end: its lease is lost, its timeout has passed, or so told."""
         return bool(self._cancellation.reason) or not self.remaining()
 
     def check(self) -> None:
@@ -120,6 +84,25 @@ class JobContext:
         """Time until the attempt's timeout; zero once it has passed."""
         return max(self._deadline - self._clock.monotonic(), timedelta(0))
 
+    def write_once(
+        self, name: str, *, inputs: Any = None, window: timedelta | None = None
+    ) -> WriteOnce:
+        """An outside effect under a receipt: `with job.write_once("email", inputs=...) as effect`.
+
+        `name` is the effect within this job; `inputs` are JSON, and the same in every attempt;
+        `window` is how long the provider knows a key (None: for ever). Raises EffectConflict,
+        EffectInDoubt, or Cancelled if the lease is lost.
+        """
+        return WriteOnce(self._effects, self._lease, name, inputs, window)
+
+    def transaction(self) -> AbstractContextManager[Any]:
+        """A psycopg connection to the ledger's database, in a transaction that commits together
+        with the completion of this job: the rows and the completion, or neither.
+
+        For `def` handlers, once, as the last thing. Raises Cancelled if the lease is lost.
+        """
+        return completing(self._effects, self._lease, self._settle)
+
     def wait(self, span: timedelta) -> None:
         """Wait for `span` in a `def` handler; ends early, by Cancelled, if the attempt must end."""
         self._cancellation.wait(min(span, self.remaining()))
@@ -127,9 +110,15 @@ class JobContext:
 
 
 def context_of(
-    lease: Lease, deadline: timedelta, clock: Clock, cancellation: Cancellation
+    lease: Lease,
+    deadline: timedelta,
+    clock: Clock,
+    cancellation: Cancellation,
+    effects: Effects,
+    settle: Callable[[Callable[[], bool]], bool],
 ) -> JobContext:
-    """The view of a lease that its handler gets. `deadline` is a moment of `clock.monotonic`."""
+    """The view of a lease that its handler gets. `deadline` is a moment of `clock.monotonic`;
+    `settle` runs what completes the job, unless its attempt has ended."""
     return JobContext(
         job_id=lease.job_id,
         key=lease.key,
@@ -140,6 +129,9 @@ def context_of(
         max_attempts=lease.max_attempts,
         payload=lease.payload,
         token=lease.token,
+        _lease=lease,
+        _effects=effects,
+        _settle=settle,
         _deadline=deadline,
         _clock=clock,
         _cancellation=cancellation,

@@ -17,9 +17,9 @@ from cronledger.core.events import Lifecycle
 from cronledger.core.lifecycle import Failure, Lease
 from cronledger.ports import Observe
 from cronledger.worker.attempt import Attempt
-from cronledger.worker.context import Cancelled, Discard, Retry
 from cronledger.worker.handlers import Handler, is_async
 from cronledger.worker.place import place_of
+from cronledger.worker.signals import Cancelled, Discard, Retry
 
 ERROR_CLASS_MAX = 200
 # What the queue keeps of a message: of a job that will be tried again, and of a dead one.
@@ -111,7 +111,7 @@ def failure_of(error: BaseException, lease: Lease) -> Failure:
             return Failure("retry", said, retry_after=error.after, raised_at=at)
         case Discard():
             said = _placed(error.reason, at, MESSAGE_MAX)
-            return Failure("discard", said, retryable=False, raised_at=at)
+            return Failure(error.error_class, said, retryable=False, raised_at=at)
         case Cancelled():
             said = _placed("the handler ended as it was told", at, limit)
             return Failure(_text(error.reason, ERROR_CLASS_MAX), said, raised_at=at)

@@ -15,6 +15,7 @@ from cronledger.core.events import LeaseLost, LoopFailed
 from cronledger.ports import Clock, LeasedQueue, Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
+from cronledger.worker.signals import CANCELLED
 
 # A handler is told this part of the span before its lease may end.
 MARGIN = 1 / 10
@@ -62,6 +63,8 @@ class Keeper:
         for attempt in held:
             if attempt.lease.token in ours:
                 attempt.held(sent)
+            if ours.get(attempt.lease.token):
+                attempt.cancellation.cancel(CANCELLED)
         self._lose([a for a in held if a.lease.token not in ours])
 
     def _watch(self, held: Sequence[Attempt]) -> None:

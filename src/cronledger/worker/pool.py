@@ -6,64 +6,49 @@ arrive in one mailbox. Everything is tried again: a database that is away costs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from cronledger.core.events import Attempted, Event, Lifecycle, LoopFailed, Rescued
 from cronledger.core.lifecycle import Settlement
-from cronledger.errors import ConfigError
-from cronledger.ports import Clock, LeasedQueue, Observe
+from cronledger.ports import Clock, Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
 from cronledger.worker.clog import Clog
-from cronledger.worker.context import LEASE_LOST, STOPPING
-from cronledger.worker.handlers import Handler, refuse_unusable
+from cronledger.worker.handlers import Handler
 from cronledger.worker.invoke import Invoker
 from cronledger.worker.keeper import Keeper
 from cronledger.worker.mailbox import Mailbox
+from cronledger.worker.settings import Access, WorkerSettings, refuse
+from cronledger.worker.signals import LEASE_LOST, STOPPING
 
 RESCUE_LIMIT = 500
 PAUSE_MAX = timedelta(seconds=30)
+# How long a worker that was told twice to stop waits for handlers that end when told.
+HAND_BACK = timedelta(seconds=1)
 # Passes that may fail in a row before `run_until_idle` gives up; `run` never does.
 FAILURES_MAX = 3
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
-    """`name` is unique to this process. `queues` are claimed from in the order given;
-    none stands for all there are, by name.
-
-    `poll`: how often an idle worker looks for jobs. `rescue`: how often it takes back expired
-    leases, anyone's; on an idle worker in the place of a claim, so that it costs nothing.
-    """
-
-    name: str
-    queues: tuple[str, ...] = ()
-    concurrency: int = 4
-    poll: timedelta = timedelta(seconds=1)
-    rescue: timedelta = timedelta(seconds=5)
-
-
 class Worker:
-    """Runs `handlers` under leases. `queue` and `keeper_queue` must not share a connection."""
+    """Runs `handlers` under leases."""
 
     def __init__(
         self,
         settings: WorkerSettings,
         handlers: Mapping[str, Handler],
-        queue: LeasedQueue,
-        keeper_queue: LeasedQueue,
+        access: Access,
         clock: Clock,
         observe: Observe,
     ) -> None:
-        _refuse(settings, handlers)
+        refuse(settings, handlers)
         self._settings = settings
         self._kinds = sorted(handlers)
-        self._queue = queue
+        self._queue = access.queue
+        self._effects = access.effects
         self._clock = clock
         self._observe = _never_raising(observe)
-        self._keeper = Keeper(keeper_queue, clock, self._observe, settings.name)
+        self._keeper = Keeper(access.keeper_queue, clock, self._observe, settings.name)
         self._invoker = Invoker(handlers, self._observe)
         self._clog = Clog(settings.name, settings.concurrency, self._observe)
         self._mailbox = Mailbox(clock)
@@ -90,7 +75,8 @@ class Worker:
     def stop(self) -> None:
         """Claim no more and leave when every running attempt has ended; again: leave at once.
 
-        Left attempts are told to end, and their leases expire. Safe in a signal handler.
+        Running attempts are then told to end. Those that do within a second are handed back,
+        uncharged; the leases of the others expire. Safe in a signal handler.
         """
         self._stops += 1
         self._mailbox.wake()
@@ -129,12 +115,36 @@ class Worker:
     def _leave(self) -> None:
         for attempt in self._running.values():
             attempt.cancellation.cancel(STOPPING)
+        if self._running:
+            self._hand_back()
         self._keeper.stop()
         self._invoker.stop()
         left = len(self._running) + len(self._unsettled)
         detail = f"{self._settings.name}: {left} attempts left to expire"
         running = self._invoker.running()
         self._observe(Lifecycle("worker_stopped", f"{detail}, {running} handlers still running"))
+
+    def _hand_back(self) -> None:
+        """Give back the jobs whose handlers end when they are told to, so that nobody has to wait
+        for their leases; of handlers that run on, the leases expire."""
+        until = self._clock.monotonic() + HAND_BACK
+        while self._running and (left := until - self._clock.monotonic()) > timedelta(0):
+            ended = self._mailbox.take(left, expected=len(self._running))
+            for attempt in ended:
+                del self._running[attempt.lease.token]
+            self._keeper.drop(ended)
+            self._unsettled += ended
+        told = [a for a in self._unsettled if not a.lost and _was_stopped(a)]
+        for step in (lambda: self._release(told), self._settle):
+            error = _failure(step)
+            if error is not None:
+                self._pause(error)
+
+    def _release(self, attempts: Sequence[Attempt]) -> None:
+        ours = self._queue.release([attempt.lease for attempt in attempts]) if attempts else ()
+        for attempt in attempts:
+            mine = attempt.lease.token in ours
+            self._settled(attempt, Settlement.RELEASED if mine else Settlement.STALE)
 
     def _pass(self) -> Exception | None:
         """Settle, rescue, claim, each whatever became of the others; the first failure."""
@@ -163,6 +173,8 @@ class Worker:
 
     def _settle(self) -> None:
         """Settle what ended; what cannot be settled now stays, and the fence decides later."""
+        for attempt in [a for a in self._unsettled if a.committed]:
+            self._settled(attempt, Settlement.COMPLETED)
         for attempt in [a for a in self._unsettled if a.lost]:
             self._settled(attempt, Settlement.STALE)
         completed = [a for a in self._unsettled if a.failure is None]
@@ -189,7 +201,7 @@ class Worker:
 
     def _settled(self, attempt: Attempt, settlement: Settlement) -> None:
         self._unsettled.remove(attempt)
-        failure = attempt.failure
+        failure = None if attempt.committed else attempt.failure
         error_class = LEASE_LOST if attempt.lost else failure.error_class if failure else None
         self._observe(
             Attempted(
@@ -219,7 +231,9 @@ class Worker:
         sent = self._clock.monotonic()
         leases = self._queue.claim(self._settings.queues, self._kinds, room, self._settings.name)
         self._dry = len(leases) < room
-        attempts = [Attempt(lease, sent, self._clock, self._mailbox.put) for lease in leases]
+        attempts = [
+            Attempt(lease, sent, self._clock, self._effects, self._mailbox.put) for lease in leases
+        ]
         self._running.update((attempt.lease.token, attempt) for attempt in attempts)
         self._keeper.hold(attempts)
         for attempt in attempts:
@@ -246,6 +260,10 @@ class Worker:
         return self._settings.poll
 
 
+def _was_stopped(attempt: Attempt) -> bool:
+    return attempt.failure is not None and attempt.failure.error_class == STOPPING
+
+
 def _failure(step: Callable[[], None]) -> Exception | None:
     try:
         step()
@@ -262,14 +280,3 @@ def _never_raising(observe: Observe) -> Observe:
             return
 
     return tell
-
-
-def _refuse(settings: WorkerSettings, handlers: Mapping[str, Handler]) -> None:
-    if settings.concurrency < 1:
-        raise ConfigError(f"concurrency is {settings.concurrency}; use 1 or more")
-    if settings.poll <= timedelta(0):
-        raise ConfigError("the poll interval must be longer than zero; use 1s")
-    if not handlers:
-        raise ConfigError("there are no handlers; register one with @app.handler('kind')")
-    for kind, handler in handlers.items():
-        refuse_unusable(kind, handler)

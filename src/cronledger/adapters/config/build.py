@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +73,8 @@ def build_schedules(part: Part, name: str, defaults: Defaults) -> list[Schedule]
         return []
     _check_parameters(part, job, ids)
     policies = _policies(model, defaults.model)
-    schedule = Schedule(name, times.timing, job, pauses=pauses, skip=skip, **policies)
-    return with_parameters(replace(schedule, versions=times.versions), matrix)
+    policies |= {"pauses": pauses, "skip": skip, "versions": times.versions}
+    return with_parameters(Schedule(name, times.timing, job, **policies), matrix)
 
 
 def _check_parameters(part: Part, job: JobSpec, ids: Mapping[str, dict[str, str]]) -> None:

@@ -51,7 +51,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "catchup": "What happens to keys that are later than the deadline.",
     "pause": "Spans of time in which nothing is owed.",
     "skip": "Keys of this schedule that are not owed.",
-    "overlap": "What happens to a key while an earlier run is unfinished: allow it, or skip it.",
+    "overlap": "What happens to a key while an earlier run is unfinished: allow both at once, skip "
+    "it, let it wait (buffer_all; buffer_one: if none waits yet), or cancel_other.",
+    "ordering_key": "Of one key at most one job runs at a time, the oldest first.",
     "splay": "Up to how much later than its time a job starts: a share of it that is always the "
     "same for one schedule. The key does not move.",
     "rate": "At which rate late keys that are caught up start.",
@@ -82,6 +84,10 @@ DESCRIPTIONS: Mapping[str, str] = {
     "max_attempts": "After how many failed attempts a job is a dead letter.",
     "timeout": "How long one attempt may take.",
     "lease": "For how long a worker holds a job before it must extend.",
+    "retry_budget": "How many retries a minute the queue may have; at the top of the file: all "
+    "queues together.",
+    "budget_mode": "What becomes of a retry beyond the budget: it waits for a later minute "
+    "(defer), or the job is dead.",
     "backoff": "How long a failed job waits.",
     "base": "The wait after the first failure, doubled with each one.",
     "cap": "The longest wait, before chance makes it up to half longer or shorter.",

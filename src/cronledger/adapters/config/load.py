@@ -19,7 +19,7 @@ from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.timings import build_defaults
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
 from cronledger.core.parameters import declared
-from cronledger.core.schedule import QueueSpec, Schedule, ScheduleFile
+from cronledger.core.schedule import ANY_RETRIES, QueueSpec, RetryBudget, Schedule, ScheduleFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,10 +63,10 @@ def parse_placed(data: bytes, path: str, zones: Zones) -> tuple[ScheduleFile, Pl
         raise findings.error()
     _check_version(root, findings)
     _check_tzdata(root, findings, zones.version)
-    schedules, queues = _build(root, findings, ZoneBook(zones))
+    schedules, queues, budget = _build(root, findings, ZoneBook(zones))
     if findings.problems:
         raise findings.error()
-    file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues)
+    file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues, budget)
     return file, Places(root)
 
 
@@ -119,8 +119,9 @@ def _check_aliases(root: MapNode, schedules: Mapping[str, Schedule], findings: F
 
 def _build(
     root: MapNode, findings: Findings, zones: ZoneBook
-) -> tuple[dict[str, Schedule], dict[str, QueueSpec]]:
-    Part("", _TOP, root, findings).shape(FileModel)
+) -> tuple[dict[str, Schedule], dict[str, QueueSpec], RetryBudget]:
+    model = Part("", _TOP, root, findings).shape(FileModel)
+    mode = model.budget_mode or ANY_RETRIES.mode
     calendars: dict[str, Calendar | None] = {}
     for name, part in _parts(root, "calendars", findings):
         check_calendar_name(part, name)
@@ -135,7 +136,7 @@ def _build(
     _check_aliases(root, schedules, findings)
     if "schedules" not in root.entries:
         findings.add(_TOP, "missing key 'schedules'; write it, with {} if nothing is owed")
-    return schedules, queues
+    return schedules, queues, RetryBudget(model.retry_budget, mode)
 
 
 def _defaults_part(root: MapNode, findings: Findings) -> Part | None:

@@ -82,9 +82,12 @@ Timeout = Annotated[timedelta, span("PT1S", "P30D")]
 Delay = Annotated[timedelta, span("PT1S", "P30D")]
 Batch = Annotated[int, integer(1, 100_000)]
 Attempts = Annotated[int, integer(1, 100)]
+Retries = Annotated[int, integer(0, 1_000_000)]
+BudgetModeName = Annotated[core.BudgetMode, choice(core.BudgetMode)]
 Priority = Annotated[int, integer(-1000, 1000)]
 QueueName = Annotated[str, text(f"a name of {NAME_FORM}", 63, QUEUE_NAME)]
 Kind = Annotated[str, text("a kind of at most 200 printable characters", 200)]
+OrderingKey = Annotated[str, text("a key of at most 200 printable characters", 200)]
 Reason = Annotated[str, text("a reason of at most 500 printable characters", MAX_TEXT)]
 OverlapName = Annotated[core.Overlap, choice(core.Overlap)]
 Splay = Annotated[timedelta, span("PT0S", "P1D")]
@@ -136,6 +139,7 @@ class JobDefaults(Strict):
 
 class JobModel(JobDefaults):
     kind: Kind | None = None
+    ordering_key: OrderingKey | None = None
     # Read from the tree by payload.py: here any shape passes.
     payload: Any = None
 
@@ -261,6 +265,8 @@ class QueueModel(Strict):
     max_attempts: Attempts | None = None
     timeout: Timeout | None = None
     backoff: BackoffModel | None = None
+    retry_budget: Retries | None = None
+    budget_mode: BudgetModeName | None = None
 
 
 class FileModel(Strict):
@@ -271,9 +277,16 @@ class FileModel(Strict):
     calendars: Any = None
     defaults: Any = None
     queues: Any = None
+    retry_budget: Retries | None = None
+    budget_mode: BudgetModeName | None = None
     schedules: Any = None
 
 
 def given_by(model: BaseModel | None) -> dict[str, Any]:
     """The values that the file gives, by field name."""
-    return {} if model is None else {k: v for k, v in model if v is not None}
+    if model is None:
+        return {}
+    values = model.__dict__
+    # Sorted, so that nothing hangs on the order of a set.
+    given = {name: values[name] for name in sorted(model.model_fields_set)}
+    return {name: value for name, value in given.items() if value is not None}

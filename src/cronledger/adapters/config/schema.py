@@ -96,6 +96,8 @@ def _top() -> Schema:
         "calendars": _named("calendar", QUEUE_NAME.pattern),
         "defaults": {"$ref": "#/$defs/defaults"},
         "queues": _named("queue", QUEUE_NAME.pattern),
+        "retry_budget": {"$ref": "#/$defs/queue/properties/retry_budget"},
+        "budget_mode": {"$ref": "#/$defs/queue/properties/budget_mode"},
         "schedules": _named("schedule", SCHEDULE_ID.pattern),
     }
     keys = keys_of(FileModel)

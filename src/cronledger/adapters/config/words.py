@@ -26,8 +26,6 @@ LATER: Mapping[str, str] = {
     "command": "name the handler under 'kind'",
     "target": "name the queue under 'queue'",
     "heartbeat": "write 'lease'; it is extended while the handler runs",
-    "retry_budget": "write 'max_attempts'",
-    "budget_mode": "write 'max_attempts'",
     "retention": "remove the key; nothing is deleted yet",
 }
 # What other schedulers call our keys.

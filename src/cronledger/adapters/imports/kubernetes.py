@@ -40,6 +40,8 @@ _SCHEDULE_LINE = re.compile(r"^\s*(?:-\s+)?[\"']?schedule[\"']?\s*:(?P<value>.*)
 _KIND_LINE = re.compile(r"^\s*(?:-\s+)?[\"']?kind[\"']?\s*:\s*[\"']?(?P<kind>\w+)", re.MULTILINE)
 _SECOND = timedelta(seconds=1)
 _LONGEST = timedelta(days=400)
+# What `concurrencyPolicy` is called here.
+_OVERLAPS = {"Forbid": "skip", "Replace": "cancel_other"}
 _TEMPLATE = (
     "template: the file is not YAML before its template is filled in; render it first "
     "(helm template)"
@@ -125,7 +127,6 @@ def _cron_job(node: Map) -> Entry:
         zone=zone,
         day_rule="or",
         payload=_payload(node, spec),
-        notes=tuple(_notes(spec)),
     )
     trigger, refusal = _trigger(schedule)
     reason = _templated(spec, name) or refusal or _bad_zone(spec)
@@ -243,15 +244,8 @@ def _with_policies(entry: Entry, spec: Map) -> Entry:
         entry = entry.warned(Caution("unknown-value", message))
     if text_at(spec, "suspend") == "true":
         entry = replace(entry, pause="suspended in Kubernetes (suspend: true)")
-    if text_at(spec, "concurrencyPolicy") == "Forbid":
-        entry = replace(entry, overlap="skip")
-    return entry
-
-
-def _notes(spec: Map) -> Iterator[str]:
-    policy = text_at(spec, "concurrencyPolicy")
-    if policy == "Replace":
-        yield "concurrencyPolicy Replace: an unfinished run is not cancelled here; runs may overlap"
+    overlap = _OVERLAPS.get(text_at(spec, "concurrencyPolicy") or "")
+    return replace(entry, overlap=overlap) if overlap else entry
 
 
 def _payload(node: Map, spec: Map) -> dict[str, Any]:

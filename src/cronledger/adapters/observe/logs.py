@@ -149,7 +149,7 @@ def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled) -> 
 
 def _level(settlement: Settlement) -> Level:
     match settlement:
-        case Settlement.COMPLETED:
+        case Settlement.COMPLETED | Settlement.CANCELLED | Settlement.RELEASED:
             return "info"
         case Settlement.RETRYING | Settlement.STALE:
             return "warning"

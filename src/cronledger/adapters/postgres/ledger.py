@@ -21,7 +21,7 @@ from cronledger.core.instants import Window, from_epoch
 from cronledger.core.plan import LeftOut, Reason
 from cronledger.core.schedule import JobSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
-from cronledger.ports import Decision, Enqueue, Noted, Noting, Span, Zones
+from cronledger.ports import Decision, Enqueue, Noted, Noting, Span, Unfinished, Zones
 
 
 class PostgresLedger:
@@ -95,10 +95,14 @@ class PostgresLedger:
             found[schedule_id][epoch] = Stages(**row)
         return found
 
-    def unfinished(self, ids: Sequence[int]) -> frozenset[int]:
-        """Which of these schedules have a job that is not finished."""
+    def unfinished(self, ids: Sequence[int]) -> Mapping[int, Unfinished]:
+        """What of these schedules is not finished; only those that have such a job."""
         rows = self._session.run("unfinished", {"ids": list(ids)})
-        return frozenset(row["schedule_id"] for row in rows)
+        return {row["schedule_id"]: Unfinished(row["waiting"], row["leased"]) for row in rows}
+
+    def cancel_unfinished(self, schedule_id: int) -> None:
+        """Cancel what the schedule has not finished, because a later occurrence is due."""
+        self._session.run("cancel_unfinished", {"id": schedule_id})
 
     def orphaned(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys whose job is gone."""
@@ -232,4 +236,5 @@ def _jobs(batch: Sequence[Enqueue]) -> dict[str, Any]:
         "priorities": [job.priority for job in jobs],
         "max_attempts": [job.max_attempts for job in jobs],
         "timeouts": [job.timeout for job in jobs],
+        "ordering_keys": [job.ordering_key for job in jobs],
     }

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from psycopg.rows import DictRow
 
 from cronledger.adapters.postgres.session import Session
-from cronledger.core.lifecycle import Failure, Job, JobState, Lease, Settlement
+from cronledger.core.audit import Audit
+from cronledger.core.lifecycle import (
+    Failure,
+    Job,
+    JobState,
+    Lease,
+    QueueStanding,
+    Settlement,
+)
+from cronledger.ports import Chosen
 
 
 class PostgresQueue:
@@ -28,9 +40,10 @@ class PostgresQueue:
             leases.append(Lease(span=span, **row))
         return leases
 
-    def extend(self, leases: Sequence[Lease]) -> frozenset[int]:
-        """Extend; returns the tokens still ours."""
-        return self._still_ours("extend", leases)
+    def extend(self, leases: Sequence[Lease]) -> Mapping[int, bool]:
+        """Extend; the tokens still ours, and whether somebody asked that attempt to end."""
+        tokens, rows = self._fenced("extend", leases)
+        return {tokens[row["job_id"]]: row["cancel_requested"] for row in rows}
 
     def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
         """Complete; returns the tokens that were settled."""
@@ -52,13 +65,17 @@ class PostgresQueue:
         )
         return Settlement(rows[0]["settlement"])
 
+    def release(self, leases: Sequence[Lease]) -> frozenset[int]:
+        """Hand back, uncharged; returns the tokens that were ours."""
+        return self._still_ours("release", leases)
+
     def rescue(self, limit: int) -> int:
         """Take back up to `limit` expired leases."""
         return int(self._session.run("rescue", {"limit": limit})[0]["rescued"])
 
-    def jobs(self, queue: str | None, state: str | None, limit: int) -> list[Job]:
+    def jobs(self, chosen: Chosen, limit: int) -> list[Job]:
         """The newest first."""
-        rows = self._session.run("jobs", {"queue": queue, "state": state, "limit": limit})
+        rows = self._session.run("jobs", {**asdict(chosen), "limit": limit})
         return [_job(row) for row in rows]
 
     def job(self, job_id: int) -> Job | None:
@@ -66,10 +83,26 @@ class PostgresQueue:
         rows = self._session.run("job", {"id": job_id})
         return _job(rows[0]) if rows else None
 
+    def queues(self) -> list[QueueStanding]:
+        """Every queue, by name."""
+        return [QueueStanding(**row) for row in self._session.run("queues")]
+
+    def audits(
+        self, subject: str | None, action: str | None, actor: str | None, limit: int
+    ) -> list[Audit]:
+        """Manual changes, the newest first."""
+        asked = {"subject": subject, "action": action, "actor": actor, "limit": limit}
+        return [Audit(**row) for row in self._session.run("audits", asked)]
+
     def _still_ours(self, name: str, leases: Sequence[Lease]) -> frozenset[int]:
+        tokens, rows = self._fenced(name, leases)
+        return frozenset(tokens[row["job_id"]] for row in rows)
+
+    def _fenced(self, name: str, leases: Sequence[Lease]) -> tuple[dict[int, int], list[DictRow]]:
+        """The token of each job, and the rows of those whose lease is still ours."""
         tokens = {lease.job_id: lease.token for lease in leases}
         rows = self._session.run(name, {"job_ids": list(tokens), "tokens": list(tokens.values())})
-        return frozenset(tokens[row["job_id"]] for row in rows)
+        return tokens, rows
 
 
 def _job(row: dict[str, object]) -> Job:

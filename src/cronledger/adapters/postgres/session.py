@@ -42,6 +42,11 @@ class Session:
         self._options = " ".join(f"-c {key}={value}" for key, value in (settings or {}).items())
         self._connection: psycopg.Connection[DictRow] | None = None
 
+    @property
+    def dsn(self) -> str:
+        """What libpq is given; it may hold a password."""
+        return self._dsn
+
     def run(self, name: str, parameters: Mapping[str, Any] | None = None) -> list[DictRow]:
         """Run sql/<name>.sql and return its rows. Raises StoreError."""
         with self._guard():

@@ -75,6 +75,8 @@ def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Not
     if not noting.replace:
         _refuse_another_file(heads, schedules)
     session.run("upsert_queues", _queues(noting.queues))
+    budget = noting.retry_budget
+    session.run("set_retry_budget", {"per_minute": budget.per_minute, "mode": str(budget.mode)})
     if not _changes(file, heads, now):
         return Noted(now)
     with session.transaction():
@@ -224,4 +226,6 @@ def _queues(queues: Sequence[QueueSpec]) -> dict[str, Any]:
         "timeouts": [queue.timeout for queue in queues],
         "backoff_bases": [queue.backoff_base for queue in queues],
         "backoff_caps": [queue.backoff_cap for queue in queues],
+        "retry_budgets": [queue.retry_budget for queue in queues],
+        "budget_modes": [str(queue.budget_mode) for queue in queues],
     }

@@ -95,6 +95,9 @@ create table cronledger.stat_delta (
 -- One row: what concerns the ledger as a whole.
 create table cronledger.ledger (
   singleton     boolean primary key default true check (singleton),
-  reconciled_at timestamptz
+  reconciled_at timestamptz,
+  -- How many retries a minute all queues together may have; null is any number.
+  retry_budget  int check (retry_budget >= 0),
+  budget_mode   text not null default 'defer' check (budget_mode in ('defer', 'dead'))
 );
 insert into cronledger.ledger default values;

@@ -10,10 +10,14 @@ create table cronledger.queue (
   timeout      interval not null default '1 hour' check (timeout > '0'),
   backoff_base interval not null default '2 s' check (backoff_base > '0'),
   backoff_cap  interval not null default '1 hour' check (backoff_cap >= backoff_base),
+  retry_budget int check (retry_budget >= 0),        -- retries a minute; null is any number
+  budget_mode  text not null default 'defer' check (budget_mode in ('defer', 'dead')),
   paused_at    timestamptz,
   paused_by    text,
   pause_reason text,
-  check ((paused_at is null) = (paused_by is null) and (paused_at is null) = (pause_reason is null))
+  paused_until timestamptz,
+  check ((paused_at is null) = (paused_by is null) and (paused_at is null) = (pause_reason is null)
+         and (paused_until is null or paused_at is not null))
 );
 
 create sequence cronledger.lease_token;   -- globally unique and rising: the fence
@@ -30,7 +34,17 @@ create table cronledger.job (
   timeout      interval not null check (timeout > '0'),
   key          text not null check (octet_length(key) between 1 and 512),
   kind         text not null check (octet_length(kind) between 1 and 200),
+  ordering_key text check (octet_length(ordering_key) between 1 and 512),
   payload      jsonb not null default '{}' check (jsonb_typeof(payload) = 'object')
+);
+
+-- The keys of jobs that no schedule owes: what makes enqueue_once() happen once.
+create table cronledger.job_key (
+  queue_id   int not null,
+  key        text not null,
+  job_id     bigint not null,
+  created_at timestamptz not null,
+  primary key (queue_id, key)
 );
 
 -- Claimable now.
@@ -42,10 +56,13 @@ create table cronledger.ready (
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 0),
   max_attempts     smallint not null,
-  kind             text not null
+  releases         smallint not null default 0,      -- times handed back without a charge
+  kind             text not null,
+  ordering_key     text                              -- at most one leased job of a key at a time
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 create index ready_claim on cronledger.ready (queue_id, priority, eligible_at, job_id);
+create index ready_order on cronledger.ready (ordering_key, job_id) where ordering_key is not null;
 
 -- Not yet claimable: scheduled (attempt 0) and retrying (attempt > 0).
 create table cronledger.deferred (
@@ -56,12 +73,16 @@ create table cronledger.deferred (
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 0),
   max_attempts     smallint not null,
+  releases         smallint not null default 0,
   kind             text not null,
+  ordering_key     text,
   error_class      text,
   error            text,
   check ((attempt = 0) = (error_class is null))
 );
 create index deferred_due on cronledger.deferred (queue_id, eligible_at);
+create index deferred_order on cronledger.deferred (ordering_key, job_id)
+  where ordering_key is not null;
 
 -- One attempt in progress. expires_at is not indexed, so that a heartbeat is a HOT update.
 create table cronledger.lease (
@@ -75,12 +96,18 @@ create table cronledger.lease (
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 1),
   max_attempts     smallint not null,
+  releases         smallint not null default 0,
   kind             text not null,
-  worker           text not null
+  ordering_key     text,
+  worker           text not null,
+  -- A human asked it to end: whatever ends the attempt but completion ends the job.
+  cancel_requested_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
--- How a job ended; never updated.
+create unique index lease_order on cronledger.lease (ordering_key) where ordering_key is not null;
+
+-- How a job ended. A replay takes the row away; nothing changes one.
 create table cronledger.outcome (
   job_id           bigint primary key,
   claimed_at       timestamptz,
@@ -94,14 +121,15 @@ create table cronledger.outcome (
   check (state <> 'completed' or claimed_at is not null)
 );
 
--- Dead letters: terminal, waiting for a human.
+-- Dead letters: terminal, waiting for a human until they are replayed or discarded.
 create table cronledger.dead (
-  job_id      bigint primary key,
-  dead_at     timestamptz not null,
-  queue_id    int not null,
-  attempt     smallint not null,
-  kind        text not null,
-  error_class text not null,
-  error       text not null
+  job_id       bigint primary key,
+  dead_at      timestamptz not null,
+  discarded_at timestamptz,
+  queue_id     int not null,
+  attempt      smallint not null,
+  kind         text not null,
+  error_class  text not null,
+  error        text not null
 );
-create index dead_age on cronledger.dead (queue_id, dead_at);
+create index dead_age on cronledger.dead (queue_id, dead_at) where discarded_at is null;

@@ -13,7 +13,7 @@ create function cronledger.enqueue_occurrences(
   p_utc_offsets int[], p_folds boolean[], p_moved boolean[], p_collapsed int[],
   p_via text, p_as_of timestamptz,
   p_spec_ids int[], p_queues text[], p_kinds text[], p_payloads jsonb[], p_priorities int[],
-  p_max_attempts int[], p_timeouts interval[])
+  p_max_attempts int[], p_timeouts interval[], p_ordering_keys text[])
 returns table (schedule_id int, logical_time timestamptz, job_id bigint)
 language plpgsql as $$
 #variable_conflict use_column
@@ -22,10 +22,10 @@ begin
   with spec as materialized (
     select s.id, s.name, q.id as queue_id, q.name as queue, t.kind, t.payload, t.priority,
            coalesce(t.max_attempts, q.max_attempts) as max_attempts,
-           coalesce(t.timeout, q.timeout) as timeout
+           coalesce(t.timeout, q.timeout) as timeout, t.ordering_key
       from unnest(p_spec_ids, p_queues, p_kinds, p_payloads, p_priorities, p_max_attempts,
-                  p_timeouts)
-           as t(id, queue, kind, payload, priority, max_attempts, timeout)
+                  p_timeouts, p_ordering_keys)
+           as t(id, queue, kind, payload, priority, max_attempts, timeout, ordering_key)
       join cronledger.schedule s on s.id = t.id
       join cronledger.queue q on q.name = t.queue),
   given as materialized (
@@ -49,25 +49,28 @@ begin
   job as (
     insert into cronledger.job
            (id, key, logical_time, run_at, created_at, queue_id, schedule_id, kind, payload,
-            priority, max_attempts, timeout)
+            priority, max_attempts, timeout, ordering_key)
     select f.job_id,
            spec.name || ':'
              || to_char(f.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
            f.logical_time, g.run_at, cronledger.now(), spec.queue_id, f.schedule_id,
-           spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout
+           spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout,
+           spec.ordering_key
       from fresh f
       join spec on spec.id = f.schedule_id
       join given g on g.new_job_id = f.job_id
-    returning job.id, job.run_at, job.queue_id, job.priority, job.max_attempts, job.kind),
+    returning job.id, job.run_at, job.queue_id, job.priority, job.max_attempts, job.kind,
+              job.ordering_key),
   -- Claimable since it came into being: a key from the past was not claimable in the past.
   ready as (
-    insert into cronledger.ready (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind)
-    select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind
+    insert into cronledger.ready
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
+    select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind, ordering_key
       from job where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind)
-    select id, run_at, queue_id, priority, 0, max_attempts, kind
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
+    select id, run_at, queue_id, priority, 0, max_attempts, kind, ordering_key
       from job where run_at > cronledger.now()),
   counted as (
     insert into cronledger.stat_delta (metric, labels, n)
@@ -78,4 +81,62 @@ begin
       from fresh join spec on spec.id = fresh.schedule_id group by spec.queue, spec.kind)
   select f.schedule_id, f.logical_time, f.job_id from fresh f
    order by f.schedule_id, f.logical_time;
+end $$;
+
+-- Write jobs that no schedule owes, once for each key of a queue, in the caller's transaction; gives
+-- for each key the job that has it, new or not. A key that exists is no error. Keys are sorted, so
+-- that concurrent batches cannot deadlock. Lengths of all arrays are equal; of a key that stands
+-- twice the first counts. p_run_ats: null is now.
+create function cronledger.enqueue_once(
+  p_queue text, p_kind text, p_keys text[], p_payloads jsonb[], p_run_ats timestamptz[],
+  p_priority int default 0, p_ordering_keys text[] default null,
+  p_max_attempts int default null, p_timeout interval default null)
+returns table (key text, job_id bigint, inserted boolean)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  line cronledger.queue;
+  fresh bigint[];
+begin
+  select q.* into line from cronledger.queue q where q.name = p_queue;
+  if not found then
+    raise exception 'there is no queue %; declare it in the schedule file, or let a job name it',
+                    p_queue using errcode = 'no_data_found';
+  end if;
+  with given as materialized (
+    select distinct on (u.key) u.key, u.payload, coalesce(u.run_at, cronledger.now()) as run_at,
+           u.ordering_key, nextval(pg_get_serial_sequence('cronledger.job', 'id')) as new_job_id
+      from unnest(p_keys, p_payloads, p_run_ats, p_ordering_keys) with ordinality
+           as u(key, payload, run_at, ordering_key, place)
+     order by u.key, u.place),
+  taken as (
+    insert into cronledger.job_key (queue_id, key, job_id, created_at)
+    select line.id, g.key, g.new_job_id, cronledger.now() from given g order by g.key
+    on conflict do nothing returning job_key.job_id),
+  job as (
+    insert into cronledger.job (id, key, run_at, created_at, queue_id, kind, payload, priority,
+                                max_attempts, timeout, ordering_key)
+    select g.new_job_id, g.key, g.run_at, cronledger.now(), line.id, p_kind,
+           coalesce(g.payload, '{}'), p_priority, coalesce(p_max_attempts, line.max_attempts),
+           coalesce(p_timeout, line.timeout), g.ordering_key
+      from given g join taken t on t.job_id = g.new_job_id
+    returning job.id, job.run_at, job.max_attempts, job.ordering_key),
+  ready as (
+    insert into cronledger.ready
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
+    select id, cronledger.now(), line.id, p_priority, 0, max_attempts, p_kind, ordering_key
+      from job where run_at <= cronledger.now()),
+  deferred as (
+    insert into cronledger.deferred
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
+    select id, run_at, line.id, p_priority, 0, max_attempts, p_kind, ordering_key
+      from job where run_at > cronledger.now())
+  select array_agg(t.job_id) into fresh from taken t;
+  perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind],
+                                 coalesce(cardinality(fresh), 0));
+  -- A second statement: its snapshot sees what another transaction has committed meanwhile.
+  return query
+  select k.key, k.job_id, k.job_id = any (coalesce(fresh, '{}'))
+    from cronledger.job_key k where k.queue_id = line.id and k.key = any (p_keys)
+   order by k.key;
 end $$;

@@ -46,45 +46,75 @@ language sql immutable as $$
   select least(p_base * power(2, least(p_attempt, 40)), p_cap) * (0.5 + p_draw)
 $$;
 
--- What follows a lease that ended without completion: retrying or dead. The lease row is gone already.
+-- A leased job is finished: its outcome, counted. The lease row is gone already.
+create function cronledger.finish(p_lease cronledger.lease, p_state text, p_error_class text)
+returns void language sql as $$
+  insert into cronledger.outcome
+         (job_id, claimed_at, first_claimed_at, finished_at, queue_id, attempt, state, worker,
+          error_class)
+  values (p_lease.job_id, p_lease.claimed_at, p_lease.first_claimed_at, cronledger.now(),
+          p_lease.queue_id, p_lease.attempt, p_state, p_lease.worker, p_error_class);
+  select cronledger.count_delta('cronledger_jobs_finished_total',
+                                array[q.name, p_lease.kind, p_state], 1)
+    from cronledger.queue q where q.id = p_lease.queue_id;
+$$;
+
+-- What follows a lease that ended without completion: retrying, dead, or cancelled if that was
+-- asked for. The lease row is gone already.
 create function cronledger.after_failure(p_lease cronledger.lease, p_error_class text, p_error text,
                                          p_retryable boolean, p_retry_after interval)
 returns text language plpgsql as $$
 declare
   line cronledger.queue;
   decided text;
+  refused text := '';                       -- what becomes of a retry that no budget is left for
+  starts timestamptz;
 begin
   select * into strict line from cronledger.queue q where q.id = p_lease.queue_id;
-  if p_retryable and p_lease.attempt < p_lease.max_attempts then
+  if p_lease.cancel_requested_at is null and p_retryable and p_lease.attempt < p_lease.max_attempts
+  then
+    refused := cronledger.take_retry(line.id);
+    if refused <> '' then
+      perform cronledger.count_delta('cronledger_retry_budget_denied_total', array[line.name], 1);
+    end if;
+    starts := cronledger.now() + coalesce(p_retry_after,
+      cronledger.backoff(p_lease.attempt, line.backoff_base, line.backoff_cap, random()));
+    if refused = 'defer' then
+      -- Not before the next minute, and spread over it.
+      starts := greatest(starts, date_trunc('minute', cronledger.now()) + interval '1 minute'
+                                 + random() * interval '1 minute');
+    end if;
+  end if;
+  if p_lease.cancel_requested_at is not null then
+    decided := 'cancelled';
+    perform cronledger.finish(p_lease, 'cancelled', p_error_class);
+  elsif p_retryable and p_lease.attempt < p_lease.max_attempts and refused <> 'dead' then
     decided := 'retrying';
     insert into cronledger.deferred
-           (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
-            error_class, error)
-    values (p_lease.job_id,
-            cronledger.now() + coalesce(p_retry_after,
-              cronledger.backoff(p_lease.attempt, line.backoff_base, line.backoff_cap, random())),
-            p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority, p_lease.attempt,
-            p_lease.max_attempts, p_lease.kind, p_error_class, left(p_error, 500));
+           (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts,
+            releases, kind, ordering_key, error_class, error)
+    values (p_lease.job_id, starts, p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority, p_lease.attempt,
+            p_lease.max_attempts, p_lease.releases, p_lease.kind, p_lease.ordering_key,
+            p_error_class, left(p_error, 500));
   else
     decided := 'dead';
-    insert into cronledger.outcome
-           (job_id, claimed_at, first_claimed_at, finished_at, queue_id, attempt, state, worker,
-            error_class)
-    values (p_lease.job_id, p_lease.claimed_at, p_lease.first_claimed_at, cronledger.now(),
-            p_lease.queue_id, p_lease.attempt, 'dead', p_lease.worker, p_error_class);
+    if refused = 'dead' then
+      p_error := p_error_class || ': ' || p_error;
+      p_error_class := 'retry_budget_exhausted';
+    end if;
+    perform cronledger.finish(p_lease, 'dead', p_error_class);
     insert into cronledger.dead (job_id, dead_at, queue_id, attempt, kind, error_class, error)
     values (p_lease.job_id, cronledger.now(), p_lease.queue_id, p_lease.attempt, p_lease.kind,
             p_error_class, left(p_error, 2000));
-    perform cronledger.count_delta('cronledger_jobs_finished_total',
-                                   array[line.name, p_lease.kind, 'dead'], 1);
   end if;
   perform cronledger.count_delta('cronledger_attempts_total', array[line.name, p_lease.kind,
     case when p_error_class = 'lease_expired' then 'lease_expired'
-         when decided = 'dead' then 'dead' else 'retry' end], 1);
+         when decided = 'retrying' then 'retry' else decided end], 1);
   return decided;
 end $$;
 
--- Fail one attempt under its lease: 'retrying', 'dead', or 'stale' if the lease is not ours.
+-- Fail one attempt under its lease: 'retrying', 'dead', 'cancelled' if that was asked for, or
+-- 'stale' if the lease is not ours.
 create function cronledger.fail(p_job_id bigint, p_token bigint, p_error_class text, p_error text,
                                 p_retryable boolean default true,
                                 p_retry_after interval default null)
@@ -123,3 +153,35 @@ begin
   end loop;
   return n;
 end $$;
+
+-- Hand leases back, as a worker that shuts down does, and not charge the attempt; a job that was
+-- handed back ten times is charged, as after a failure. Returns the jobs that were ours.
+create function cronledger.release(p_job_ids bigint[], p_tokens bigint[]) returns setof bigint
+language plpgsql as $$
+declare
+  held cronledger.lease;
+begin
+  for held in
+    delete from cronledger.lease l
+     where l.job_id = any (p_job_ids) and l.token = any (p_tokens)
+    returning l.*
+  loop
+    if held.cancel_requested_at is not null or held.releases >= 10 then
+      perform cronledger.after_failure(held, 'released', 'handed back by ' || held.worker, true, null);
+    else
+      perform cronledger.put_back(held);
+    end if;
+    return next held.job_id;
+  end loop;
+end $$;
+
+-- A lease that ends uncharged: the job waits as before. The lease row is gone already.
+create function cronledger.put_back(p_lease cronledger.lease) returns void
+language sql as $$
+  insert into cronledger.ready
+         (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
+          kind, ordering_key)
+  values (p_lease.job_id, p_lease.eligible_at, p_lease.first_claimed_at, p_lease.queue_id,
+          p_lease.priority, p_lease.attempt - 1, p_lease.max_attempts, p_lease.releases + 1,
+          p_lease.kind, p_lease.ordering_key);
+$$;

@@ -16,7 +16,8 @@ select j.id, j.key, q.name as queue, j.kind,
        o.finished_at,
        coalesce(o.worker, l.worker) as worker,
        coalesce(o.error_class, d.error_class) as error_class,
-       coalesce(x.error, d.error) as error
+       coalesce(x.error, d.error) as error,
+       l.expires_at as lease_expires_at, l.cancel_requested_at, x.discarded_at
   from cronledger.job j
   join cronledger.queue q on q.id = j.queue_id
   left join cronledger.outcome o on o.job_id = j.id

@@ -24,7 +24,8 @@ unfinished as (
     join cronledger.job j on j.id = a.job_id
    where coalesce(j.logical_time, j.run_at) <= %(now)s group by j.queue_id),
 dead as (
-  select queue_id, count(*) as n, min(dead_at) as oldest from cronledger.dead group by queue_id)
+  select queue_id, count(*) as n, min(dead_at) as oldest from cronledger.dead
+   where discarded_at is null group by queue_id)
 select q.name, q.paused_at is not null as claims_paused,
        coalesce(eligible.n, 0) as eligible, coalesce(waiting.scheduled, 0) as scheduled,
        coalesce(waiting.retrying, 0) as retrying, coalesce(leased.leased, 0) as leased,

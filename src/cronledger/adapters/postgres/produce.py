@@ -1,0 +1,46 @@
+"""Jobs that no schedule owes, enqueued in the caller's own transaction."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.rows import dict_row
+
+from cronledger.adapters.postgres.session import statement
+from cronledger.core.schedule import JobSpec
+
+
+class Produced(NamedTuple):
+    """The job that has the key; `inserted` is False if it was there before."""
+
+    job_id: int
+    inserted: bool
+
+
+def enqueue_once(
+    connection: psycopg.Connection[Any], key: str, job: JobSpec, run_at: datetime | None = None
+) -> Produced:
+    """Enqueue a job on `connection`, once for each key of its queue, and commit nothing.
+
+    The job is there when the caller's transaction commits, and not if it does not. A key that
+    exists gives its job, also after that has ended. `run_at` (aware): not before; None is now.
+    Raises psycopg.Error, for a queue that does not exist among others.
+    """
+    parameters = {
+        "queue": job.queue,
+        "kind": job.kind,
+        "keys": [key],
+        "payloads": [json.dumps(job.payload)],
+        "run_ats": [run_at],
+        "priority": job.priority,
+        "ordering_keys": [job.ordering_key],
+        "max_attempts": job.max_attempts,
+        "timeout": job.timeout,
+    }
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(statement("enqueue_once"), parameters).fetchone()
+    assert row is not None
+    return Produced(row["job_id"], row["inserted"])

@@ -1,0 +1,2 @@
+-- Take the lease of one job from its worker.
+select cronledger.take_back(%(job_id)s, %(actor)s, %(reason)s) as answer
