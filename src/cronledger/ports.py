@@ -229,6 +229,13 @@ class Effects(Protocol):
         """A connection in a transaction, and what completes the job in it and commits both."""
 
 
+class Outputs(Protocol):
+    """What commands wrote."""
+
+    def keep_output(self, job_id: int, token: int, exit_status: int, text: str) -> bool:
+        """Keep the output of an attempt; False if the lease is not ours any more."""
+
+
 class Jobs(Protocol):
     """Jobs as people look at them."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cronledger.daemon.sidecar import Sidecar
     from cronledger.http import Server
     from cronledger.ports import Observe
+    from cronledger.worker.handlers import Handler
     from cronledger.worker.pool import Worker
 
 
@@ -68,9 +69,11 @@ def sidecar(
 
 @dataclass(frozen=True, slots=True)
 class WorkOptions:
-    """How a worker runs. `queues` in the order in which they are claimed."""
+    """How a worker runs. `queues` in the order in which they are claimed; `app` names the handlers,
+    and with `commands` jobs that are commands are run as well."""
 
-    app: str
+    app: str | None
+    commands: bool
     queues: Sequence[str]
     concurrency: int
     poll: timedelta
@@ -79,6 +82,7 @@ class WorkOptions:
 def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
     """A worker with the handlers that `options.app` names. Raises ConfigError."""
     from cronledger.adapters.plugins import load_handlers
+    from cronledger.worker.command import KIND, Command
     from cronledger.worker.pool import Worker
     from cronledger.worker.settings import Access, WorkerSettings
 
@@ -88,7 +92,11 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
         concurrency=options.concurrency,
         poll=options.poll,
     )
-    handlers = load_handlers(options.app)
+    handlers: dict[str, Handler] = {}
+    if options.app is not None:
+        handlers |= load_handlers(options.app)
+    if options.commands:
+        handlers.setdefault(KIND, Command(database.outputs(), os.environ))
     access = Access(database.queue(), database.queue(), database.effects())
     return Worker(settings, handlers, access, clock(), observe)
 

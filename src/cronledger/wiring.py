@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from cronledger.adapters.postgres.session import Session
     from cronledger.adapters.second_opinion import SecondOpinion
     from cronledger.core.schedule import ScheduleFile
-    from cronledger.ports import Clock, Controls, Effects, Jobs, LeasedQueue, Ledger, Observe, Zones
+    from cronledger.ports import (
+        Clock,
+        Controls,
+        Effects,
+        Jobs,
+        LeasedQueue,
+        Ledger,
+        Observe,
+        Outputs,
+        Zones,
+    )
 
 EMBEDDED = "embedded"
 
@@ -147,6 +157,12 @@ class Store:
 
         session = self.session()
         return PostgresEffects(session, lambda: psycopg.connect(session.dsn))
+
+    def outputs(self) -> Outputs:
+        """What commands wrote, on a session of its own that threads take turns with."""
+        from cronledger.adapters.postgres.queue import PostgresQueue
+
+        return PostgresQueue(self.session())
 
     def jobs(self) -> Jobs:
         """Jobs as people look at them, on a session of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +19,10 @@ class Desk:
     """Commands over the database of a bench."""
 
     def __init__(self, cli: Cli, bench: Workbench) -> None:
-        self._cli, self.bench = cli, bench
+        self.cli, self.bench = cli, bench
 
     def __call__(self, *arguments: str) -> Answer:
-        return self._cli(*arguments, "--database", self.bench.dsn)
+        return self.cli(*arguments, "--database", self.bench.dsn)
 
 
 @pytest.fixture
@@ -120,3 +121,27 @@ def test_the_audit_says_who_did_what_to_what_and_why(desk: Desk) -> None:
     assert listed[1]["detail"]["before"]["state"] == "eligible"
     assert "night shift" in desk("audit", "list", "--action", "cancel").out
     assert "no manual change" in desk("audit", "list", "--actor", "nobody").err
+
+
+def test_a_crontab_is_imported_ticked_and_run(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "crontab").write_text(
+        "MAILTO=ops\n* * * * * echo $CRONLEDGER_KEY > out; cat%hello\n"
+    )
+    assert desk.cli("import", "crontab", "crontab", "--output", "schedules.yaml").code == 0
+    assert desk("tick", "schedules.yaml").code == 0
+    (name,) = (s["id"] for s in desk.bench.rows("select name as id from cronledger.schedule"
+                                                " where name <> 'bench'"))  # fmt: skip
+    assert desk("trigger", "schedules.yaml", name, *WHY).code == 0
+    assert desk("work", "--exec", "--until-idle").code == 0
+    (job,) = desk("jobs", "list", "-o", "json").json["jobs"]
+    assert (job["kind"], job["state"]) == ("exec", "completed")
+    shown = desk("jobs", "show", str(job["id"]), "-o", "json").json["jobs"][0]
+    assert (shown["output"], shown["exit_status"]) == ("hello\n", 0)
+    assert (tmp_path / "out").read_text() == f"{job['key']}\n"
+
+
+def test_a_worker_has_handlers_or_commands(desk: Desk) -> None:
+    assert desk("work", "--until-idle").code == 2

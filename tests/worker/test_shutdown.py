@@ -99,7 +99,7 @@ def test_a_second_stop_leaves_at_once_and_the_lease_expires(bench: Workbench, cr
     assert holding.begun.wait(PATIENCE)
     worker.stop()
     worker.stop()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     assert bench.states(ids) == ["leased"]
     assert crew.seen.attempts() == []
@@ -137,7 +137,7 @@ def test_a_loop_that_is_blocked_does_not_keep_a_worker_from_leaving(
     assert begun.wait(PATIENCE)
     worker.stop()
     worker.stop()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     release.set()
 

@@ -88,8 +88,11 @@ def _serve(sidecar: Sidecar, server: Server, host: str, wait: Callable[[], None]
 def work(
     ctx: typer.Context,
     app: Annotated[
-        str, typer.Option("--app", help="package.module:object that holds the handlers.")
-    ],
+        str | None, typer.Option("--app", help="package.module:object that holds the handlers.")
+    ] = None,
+    commands: Annotated[
+        bool, typer.Option("--exec", help="Run the commands of schedules that have one.")
+    ] = False,
     queue: Annotated[
         list[str] | None,
         typer.Option("--queue", help="A queue to claim from; repeat for more. All, if none."),
@@ -104,7 +107,10 @@ def work(
     """A worker: claims jobs, runs their handlers. SIGTERM drains, a second one ends it now."""
     from cronledger import processes, wiring
 
-    options = processes.WorkOptions(app, queue or [], concurrency, duration(poll, "--poll"))
+    if app is None and not commands:
+        raise ConfigError("work runs handlers or commands; give --app, --exec, or both")
+    span = duration(poll, "--poll")
+    options = processes.WorkOptions(app, commands, queue or [], concurrency, span)
     with database(ctx, database_url, "work") as store:
         worker = processes.worker(options, store, wiring.event_log())
         if until_idle:

@@ -25,7 +25,7 @@ from cronledger.worker.signals import LEASE_LOST, STOPPING
 RESCUE_LIMIT = 500
 PAUSE_MAX = timedelta(seconds=30)
 # How long a worker that was told twice to stop waits for handlers that end when told.
-HAND_BACK = timedelta(seconds=1)
+HAND_BACK = timedelta(seconds=5)
 # Passes that may fail in a row before `run_until_idle` gives up; `run` never does.
 FAILURES_MAX = 3
 
@@ -75,7 +75,7 @@ class Worker:
     def stop(self) -> None:
         """Claim no more and leave when every running attempt has ended; again: leave at once.
 
-        Running attempts are then told to end. Those that do within a second are handed back,
+        Running attempts are then told to end. Those that do within five seconds are handed back,
         uncharged; the leases of the others expire. Safe in a signal handler.
         """
         self._stops += 1

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _CORE_ZONE = str(next(given.default for given in fields(Timing) if given.name == "timezone"))
 ID_LENGTH_MAX = 200
+# The kind of the jobs that are commands; `work --exec` runs them.
+EXEC = "exec"
 _BEFORE_ALL = EPOCH - timedelta(days=2)
 
 
@@ -118,10 +120,23 @@ def _skipped(part: Part, model: ScheduleModel, ids: Collection[str]) -> Iterator
 
 def _job(part: Part, model: JobModel | None, defaults: Defaults, name: str) -> JobSpec:
     given = {"kind": name} | given_by(defaults.model.job) | given_by(model)
+    command = given.pop("command", None)
     payload = entry_at(part.node, ["job", "payload"])
     if payload is not None:
         given["payload"] = read_payload(payload.value, part.refuse_at)
+    if command is not None:
+        _check_command(part, given)
+        given |= {"kind": EXEC, "payload": {"command": command, **given.get("payload", {})}}
     return JobSpec(**given)
+
+
+def _check_command(part: Part, given: Mapping[str, Any]) -> None:
+    kind = entry_at(part.node, ["job", "kind"])
+    if kind is not None and given["kind"] != EXEC:
+        message = f"kind: a command is of kind {EXEC}; remove it"
+        part.refuse_at(kind.key_place, message)
+    if "command" in given.get("payload", {}):
+        part.refuse(["job", "payload"], "payload: has a 'command' too; remove one of the two")
 
 
 def _policies(model: ScheduleModel, defaults: DefaultsModel) -> dict[str, Any]:

@@ -79,6 +79,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "fields": "5; 6s: seconds first; 6y: year last; 7: seconds first and year last.",
     "queue": "The queue that the job goes to.",
     "kind": "What names the handler; the schedule's id, if not given.",
+    "command": "What `work --exec` runs: text for the shell, or a program and its arguments. The "
+    "kind is then exec.",
     "payload": "A mapping for the handler.",
     "priority": "Smaller runs first.",
     "max_attempts": "After how many failed attempts a job is a dead letter.",

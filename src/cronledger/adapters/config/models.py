@@ -130,6 +130,22 @@ class CronModel(Strict):
     dialect: DialectName | None = None
 
 
+def _argv(value: Any) -> Any:
+    """Text for the shell, or a program and its arguments."""
+    expected = 'a command such as "make report", or [make, report]'
+    if not isinstance(value, list):
+        return as_text(value, expected)
+    if not value:
+        raise ValueError(f"an empty list; write {expected}")
+    return [as_text(word, expected) for word in value]
+
+
+CommandForm = Annotated[
+    str | list[str] | None,
+    BeforeValidator(_argv, json_schema_input_type=str | list[str]),
+]
+
+
 class JobDefaults(Strict):
     queue: QueueName | None = None
     priority: Priority | None = None
@@ -140,6 +156,7 @@ class JobDefaults(Strict):
 class JobModel(JobDefaults):
     kind: Kind | None = None
     ordering_key: OrderingKey | None = None
+    command: CommandForm = None
     # Read from the tree by payload.py: here any shape passes.
     payload: Any = None
 

@@ -23,7 +23,6 @@ LATER: Mapping[str, str] = {
     "team": _FOR_ALERTS,
     "class": _FOR_ALERTS,
     "runbook": _FOR_ALERTS,
-    "command": "name the handler under 'kind'",
     "target": "name the queue under 'queue'",
     "heartbeat": "write 'lease'; it is extended while the handler runs",
     "retention": "remove the key; nothing is deleted yet",

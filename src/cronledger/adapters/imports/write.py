@@ -58,8 +58,8 @@ def _schedule(entry: Entry) -> Iterator[str]:
 
 
 def kind_of(entry: Entry) -> str:
-    """What names the handler, as the file can hold it."""
-    kind = entry.kind or entry.id
+    """What names the handler, as the file can hold it; `work --exec` runs what is a command."""
+    kind = entry.kind or ("exec" if "command" in (entry.payload or {}) else entry.id)
     return kind if kind.isprintable() and len(kind) <= 200 else entry.id
 
 

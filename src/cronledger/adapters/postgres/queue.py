@@ -83,6 +83,11 @@ class PostgresQueue:
         rows = self._session.run("job", {"id": job_id})
         return _job(rows[0]) if rows else None
 
+    def keep_output(self, job_id: int, token: int, exit_status: int, text: str) -> bool:
+        """Keep the output of an attempt; False if the lease is not ours any more."""
+        parameters = {"job_id": job_id, "token": token, "exit_status": exit_status, "text": text}
+        return bool(self._session.run("keep_output", parameters)[0]["kept"])
+
     def queues(self) -> list[QueueStanding]:
         """Every queue, by name."""
         return [QueueStanding(**row) for row in self._session.run("queues")]
