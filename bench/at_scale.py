@@ -21,6 +21,9 @@ from pathlib import Path
 
 from cronledger import wiring
 from cronledger.core.instants import to_epoch
+from cronledger.core.schedule import ScheduleFile
+from cronledger.daemon.board import Board
+from cronledger.daemon.passes import Ticker, Tools
 from cronledger.flows.tick import Moment, note, tick
 
 PROGRAM = [sys.executable, "-m", "cronledger"]
@@ -85,14 +88,26 @@ def passes(file: Path, store: wiring.Store) -> dict[str, Cost]:
     time.sleep(61 - to_epoch(ledger.now()) % 60)
     sweep()
     found["sweep, nothing to do"] = measured(sweep)
+    found["pass of the sidecar, nothing to do"] = _idle_pass(loaded, store)
     return found
+
+
+def _idle_pass(loaded: ScheduleFile, store: wiring.Store) -> Cost:
+    """What the sidecar does between two sweeps when nothing is due; its first pass sweeps."""
+    zones, clock = wiring.zones(), wiring.clock()
+    board = Board(loaded, "bench", zones.version, timedelta(minutes=1), clock.now())
+    ticker = Ticker(board, Tools(store.ledger(), zones, lambda _: None, clock), replace=False)
+    ticker.once()
+    time.sleep(61 - clock.now().second)
+    ticker.once()
+    return measured(ticker.once)
 
 
 def _note(loaded: object, ledger: object, zones: object) -> None:
     note(loaded, ledger, zones, lambda _: None)  # type: ignore[arg-type]
 
 
-def measured(call: Callable[[], None]) -> Cost:
+def measured(call: Callable[[], object]) -> Cost:
     """One call in this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     call()
@@ -154,7 +169,7 @@ def main() -> None:
         store = wiring.embedded(Path(folder, "pg"), "bench")
         try:
             for name, cost in passes(file, store).items():
-                goal = "under 0.3 s of cpu" if "nothing" in name else ""
+                goal = "under 0.3 s of cpu" if name.startswith("pass") else ""
                 show(f"{name}, {size}", cost, goal)
             spent, rate = idle(small, store.dsn, store, asked.idle_seconds)
             share = timedelta(seconds=spent.cpu) / timedelta(seconds=spent.wall)

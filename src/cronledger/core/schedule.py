@@ -62,7 +62,7 @@ DST_PRESETS: Mapping[str, Dst] = {
     "ocps": Dst(Gap.SKIP, Fold.FIRST, Wildcard.ELAPSED),
     "dagster": Dst(Gap.NEXT, Fold.SECOND, Wildcard.ELAPSED),
     "airflow": Dst(Gap.SHIFT, Fold.SECOND, Wildcard.STAR),
-    "croniter": Dst(Gap.NEXT, Fold.BOTH, Wildcard.ELAPSED),
+    "croniter": Dst(Gap.NEXT, Fold.BOTH, Wildcard.STAR),
 }
 
 
