@@ -59,3 +59,23 @@ def test_every_test_that_the_guarantees_name_is_there() -> None:
             f"test_{case.lower()}_" in file.read_text(encoding="utf-8")
             for file in (ROOT / "tests").rglob("test_*.py")
         ), case
+
+
+def test_every_function_of_the_protocol_is_there_with_as_many_arguments() -> None:
+    page = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    folder = ROOT / "src" / "cronledger" / "adapters" / "postgres" / "migrations"
+    text = "\n".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql")))
+    defined = {
+        name: len(arguments.split(","))
+        for name, arguments in re.findall(
+            r"create function cronledger\.(\w+)\(([^)]*)\)", re.sub(r"default '[^']*'", "", text)
+        )
+    }
+    called = re.findall(r"cronledger\.(\w+)\(([^)]*)\)", page)
+    assert len(called) >= 9
+    for name, arguments in called:
+        assert len(arguments.split(",")) <= defined[name], name
+    for name in re.findall(
+        r"`(\w+)`", page.partition("## What operators call")[2].split("each")[0]
+    ):
+        assert name in defined, name
