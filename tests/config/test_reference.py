@@ -11,7 +11,6 @@ import pytest
 from schedule_files import read
 
 from cronledger.adapters.config.models import (
-    BackoffModel,
     CalendarModel,
     CatchupModel,
     CronModel,
@@ -21,11 +20,11 @@ from cronledger.adapters.config.models import (
     HolidaysModel,
     JobModel,
     PauseModel,
-    QueueModel,
     ScheduleModel,
     TriggerModel,
     VersionModel,
 )
+from cronledger.adapters.config.queues import BackoffModel, QueueModel
 from cronledger.adapters.config.words import LATER, keys_of
 from cronledger.core.instants import format_duration
 from cronledger.core.schedule import DST_PRESETS, Catchup, JobSpec, QueueSpec, Schedule, Timing

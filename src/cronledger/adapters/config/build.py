@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from cronledger.adapters.config.findings import shown
 from cronledger.adapters.config.models import (
     NAME_FORM,
-    QUEUE_NAME,
     DefaultsModel,
     JobModel,
-    QueueModel,
     ScheduleModel,
     given_by,
 )
@@ -27,7 +25,6 @@ from cronledger.core.schedule import (
     Catchup,
     JobSpec,
     Pause,
-    QueueSpec,
     Schedule,
     Timing,
 )
@@ -43,19 +40,6 @@ ID_LENGTH_MAX = 200
 # The kind of the jobs that are commands; `work --exec` runs them.
 EXEC = "exec"
 _BEFORE_ALL = EPOCH - timedelta(days=2)
-
-
-def build_queue(part: Part, name: str) -> QueueSpec:
-    """One queue; what it leaves out is as the core has it."""
-    if QUEUE_NAME.fullmatch(name) is None:
-        part.refuse_at(part.place, f"{shown(name)} is no queue name; write {NAME_FORM}")
-    model = part.shape(QueueModel)
-    given = given_by(model)
-    backoff = given_by(given.pop("backoff", None))
-    queue = QueueSpec(name, **given, **{f"backoff_{key}": span for key, span in backoff.items()})
-    if queue.backoff_cap < queue.backoff_base:
-        part.refuse(["backoff"], "backoff: cap is shorter than base; write a longer cap")
-    return queue
 
 
 def build_schedules(part: Part, name: str, defaults: Defaults) -> list[Schedule]:

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cronledger.adapters.config.build import build_queue, build_schedules
+from cronledger.adapters.config.build import build_schedules
 from cronledger.adapters.config.calendars import build_calendar, check_calendar_name
 from cronledger.adapters.config.findings import Findings, Place, subject
 from cronledger.adapters.config.models import FileModel
 from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, find, kind_of
 from cronledger.adapters.config.part import Part
 from cronledger.adapters.config.places import Places
+from cronledger.adapters.config.queues import build_queue
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.timings import build_defaults

@@ -271,21 +271,6 @@ class ScheduleModel(DefaultsModel, TimingModel):
     job: JobModel | None = None
 
 
-class BackoffModel(Strict):
-    base: Delay | None = None
-    cap: Delay | None = None
-
-
-class QueueModel(Strict):
-    objective: Objective | None = None
-    lease: Lease | None = None
-    max_attempts: Attempts | None = None
-    timeout: Timeout | None = None
-    backoff: BackoffModel | None = None
-    retry_budget: Retries | None = None
-    budget_mode: BudgetModeName | None = None
-
-
 class FileModel(Strict):
     """The top level: only its keys; load.py reads each part by itself."""
 

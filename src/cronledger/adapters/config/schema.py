@@ -23,11 +23,11 @@ from cronledger.adapters.config.models import (
     DefaultsModel,
     ExceptModel,
     FileModel,
-    QueueModel,
     ScheduleModel,
     TriggerModel,
     VersionModel,
 )
+from cronledger.adapters.config.queues import QueueModel
 from cronledger.adapters.config.timings import VERSIONS_MAX
 from cronledger.adapters.config.triggers import ANY_MAX, KINDS
 from cronledger.adapters.config.words import keys_of

@@ -1,0 +1,52 @@
+"""A queue of the file: its shape, and what it is with the defaults of the core filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cronledger.adapters.config.findings import shown
+from cronledger.adapters.config.models import (
+    NAME_FORM,
+    QUEUE_NAME,
+    Attempts,
+    BudgetModeName,
+    Delay,
+    Lease,
+    Objective,
+    Retries,
+    Strict,
+    Timeout,
+    given_by,
+)
+from cronledger.core.schedule import QueueSpec
+
+if TYPE_CHECKING:
+    from cronledger.adapters.config.part import Part
+
+
+class BackoffModel(Strict):
+    base: Delay | None = None
+    cap: Delay | None = None
+
+
+class QueueModel(Strict):
+    objective: Objective | None = None
+    lease: Lease | None = None
+    max_attempts: Attempts | None = None
+    timeout: Timeout | None = None
+    backoff: BackoffModel | None = None
+    retry_budget: Retries | None = None
+    budget_mode: BudgetModeName | None = None
+
+
+def build_queue(part: Part, name: str) -> QueueSpec:
+    """One queue; what it leaves out is as the core has it."""
+    if QUEUE_NAME.fullmatch(name) is None:
+        part.refuse_at(part.place, f"{shown(name)} is no queue name; write {NAME_FORM}")
+    model = part.shape(QueueModel)
+    given = given_by(model)
+    backoff = given_by(given.pop("backoff", None))
+    queue = QueueSpec(name, **given, **{f"backoff_{key}": span for key, span in backoff.items()})
+    if queue.backoff_cap < queue.backoff_base:
+        part.refuse(["backoff"], "backoff: cap is shorter than base; write a longer cap")
+    return queue
