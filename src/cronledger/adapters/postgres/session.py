@@ -91,6 +91,9 @@ class Session:
                 keepalives_count=3,
                 tcp_user_timeout=60_000,
                 application_name=self._application,
+                # A pooler in transaction mode gives each transaction another server session, which
+                # does not know what was prepared; the functions behind it keep plans of their own.
+                prepare_threshold=None,
                 options=self._options or None,
             )
             self._connection.execute(_OUR_HABITS)
