@@ -120,7 +120,7 @@ def began(attempt: int) -> Callable[[str], bool]:
     return lambda line: line == f"began {attempt}"
 
 
-def test_what_a_killed_worker_held_is_completed_by_another_as_attempt_two(
+def test_q001_what_a_killed_worker_held_is_completed_by_another_as_attempt_two(
     bench: Workbench, start: Callable[[str], Process]
 ) -> None:
     (id_,) = bench.enqueue()

@@ -96,7 +96,7 @@ def test_a_script_that_was_applied_in_part_goes_on_where_it_stopped(
     assert state(empty_database) == state(database)
 
 
-def test_many_processes_at_once_apply_each_once(empty_database: str, database: str) -> None:
+def test_q074_many_processes_at_once_apply_each_once(empty_database: str, database: str) -> None:
     command = [*PROGRAM, "migrate", "--database", empty_database]
     running = [
         subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -122,7 +122,7 @@ def test_a_migration_that_was_changed_afterwards_is_refused(
     assert "0002_queue was changed" in answer.err
 
 
-def test_a_database_of_a_newer_program_is_refused(
+def test_q077_a_database_of_a_newer_program_is_refused(
     cli: Cli, database: str, session_for: Callable[..., Session]
 ) -> None:
     session_for(database).script(

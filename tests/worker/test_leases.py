@@ -19,7 +19,7 @@ STALE = "cronledger_stale_completions_rejected_total"
 SECOND = timedelta(seconds=1)
 
 
-def test_busy_handlers_do_not_starve_the_keeper(bench: Workbench, crew: Crew) -> None:
+def test_q021_busy_handlers_do_not_starve_the_keeper(bench: Workbench, crew: Crew) -> None:
     bench.line(lease=6 * SECOND)  # wide enough for a machine that others keep busy
     clock, sent, enough = SystemClock(), [], threading.Event()
 
