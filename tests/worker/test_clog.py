@@ -14,6 +14,7 @@ import pytest
 from crew import PATIENCE, Crew
 from cronledger.adapters.observe.logs import log_events
 from cronledger.core.events import Attempted, Lifecycle
+from cronledger.errors import RefusedError
 from cronledger.worker import JobContext
 from cronledger.worker.clog import Clog, abandoned_max
 from workbench import Workbench
@@ -78,7 +79,9 @@ def test_a_clogged_burst_ends_and_leaves_the_rest_to_the_next(bench: Workbench, 
     hanging = Hanging()
     bench.enqueue(jobs=10, timeout=BRIEF)
     waiting = bench.enqueue(jobs=2)
-    crew.make({"work": hanging}, concurrency=5).run_until_idle()
+    worker = crew.make({"work": hanging}, concurrency=5)
+    with pytest.raises(RefusedError, match="10 handlers hang past their timeouts"):
+        worker.run_until_idle()
     assert bench.states(waiting) == ["eligible"] * 2
     assert "0 attempts left to expire, 10 handlers still running" in crew.seen.told(
         "worker_stopped"

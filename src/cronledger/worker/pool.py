@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from cronledger.core.events import Attempted, Event, Lifecycle, LoopFailed, Rescued
 from cronledger.core.lifecycle import Settlement
+from cronledger.errors import RefusedError
 from cronledger.ports import Clock, Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
@@ -67,10 +68,15 @@ class Worker:
     def run_until_idle(self) -> None:
         """Work until nothing is eligible and nothing runs; once only.
 
-        Jobs that wait for a later time, retries among them, stay; so does what is eligible once
-        too many handlers hang. Raises what the database says if it fails too often in a row.
+        Jobs that wait for a later time, retries among them, stay. Raises what the database says if
+        it fails too often in a row, and RefusedError if too many handlers hang to go on.
         """
         self._work(until_idle=True)
+        if self._clog.clogged:
+            raise RefusedError(
+                f"{self._invoker.abandoned()} handlers hang past their timeouts, so what is still "
+                "eligible was not claimed; the log names them (attempt, timeout)"
+            )
 
     def stop(self) -> None:
         """Claim no more and leave when every running attempt has ended; again: leave at once.
