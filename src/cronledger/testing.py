@@ -1,0 +1,150 @@
+"""For tests of your own handlers: run one in this process, without a database and a worker.
+
+ran = run_job(app, "invoice", payload={"customer": 7})
+assert ran.outcome == "completed"
+assert ran.effects == {"mail": {"message": "m-1"}}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cronledger.core.lifecycle import Lease
+from cronledger.core.receipts import Begun, Decision
+from cronledger.worker.context import Cancellation, JobContext, context_of
+from cronledger.worker.handlers import Handler, is_async
+from cronledger.worker.signals import Discard, Retry
+
+_WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Receipts:
+    """Receipts in memory. Hand the same to several runs, and they are attempts of one job.
+
+    `connection` is what `job.transaction()` gives; its handler's rows are left to you to commit.
+    """
+
+    def __init__(self, connection: Any = None) -> None:
+        self.results: dict[str, Any] = {}
+        self._connection = connection
+        self._begun: dict[str, str] = {}
+
+    def begin(
+        self,
+        lease: Lease,
+        name: str,
+        fingerprint: str,
+        window: timedelta | None,  # noqa: ARG002  # the port has it
+    ) -> Begun:
+        """As the ledger would decide; nothing is ever in doubt here."""
+        key = hashlib.sha256(f"{lease.key} {name}".encode()).hexdigest()
+        known = self._begun.setdefault(name, fingerprint)
+        if known != fingerprint:
+            return Begun(Decision.CONFLICT, None, None)
+        if name in self.results:
+            return Begun(Decision.DONE, None, self.results[name])
+        return Begun(Decision.RUN, key, None)
+
+    def commit(self, lease: Lease, name: str, result: Any) -> bool:  # noqa: ARG002  # the port has it
+        """It has happened."""
+        self.results[name] = result
+        return True
+
+    @contextmanager
+    def completing(
+        self,
+        lease: Lease,  # noqa: ARG002  # the port has it
+    ) -> Iterator[tuple[Any, Callable[[], bool]]]:
+        """The connection that was given."""
+        if self._connection is None:
+            raise ValueError("the handler asks for a transaction; give Receipts(connection)")
+        yield self._connection, lambda: True
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a handler ended: `completed`, `retry` or `discard`, with the reason of the last two.
+
+    `effects` are the results that were committed, by name.
+    """
+
+    outcome: str
+    reason: str = ""
+    retry_after: timedelta | None = None
+    effects: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _StillClock:
+    """A clock that stands: `remaining()` is always the whole timeout."""
+
+    def now(self) -> datetime:
+        return _WHEN
+
+    def monotonic(self) -> timedelta:
+        return timedelta(0)
+
+    def draw(self) -> float:
+        return 0.5
+
+
+def run_job(
+    handlers: Mapping[str, Handler],
+    kind: str,
+    payload: Mapping[str, Any] | None = None,
+    job: Lease | None = None,
+    receipts: Receipts | None = None,
+) -> Ran:
+    """Run the handler of `kind` once. What it raises beside Retry and Discard is raised here.
+
+    `job` says more of the job than its payload: make one with `job_of`.
+    """
+    lease = job or job_of(kind)
+    if payload is not None:
+        lease = replace(lease, payload=payload)
+    kept = receipts or Receipts()
+    context = context_of(
+        lease, lease.timeout, _StillClock(), Cancellation(), kept, lambda commit: commit()
+    )
+    try:
+        _call(handlers[kind], context)
+    except Retry as retry:
+        return Ran("retry", retry.reason, retry.after, dict(kept.results))
+    except Discard as discard:
+        return Ran(discard.error_class, discard.reason, None, dict(kept.results))
+    return Ran("completed", effects=dict(kept.results))
+
+
+def job_of(
+    kind: str, key: str = "test:2026-01-01T00:00:00Z", attempt: int = 1, max_attempts: int = 8
+) -> Lease:
+    """A job as a handler sees it; `dataclasses.replace` changes the rest."""
+    return Lease(
+        job_id=1,
+        token=attempt,
+        key=key,
+        kind=kind,
+        queue="default",
+        payload={},
+        logical_time=_WHEN,
+        attempt=attempt,
+        max_attempts=max_attempts,
+        eligible_at=_WHEN,
+        claimed_at=_WHEN,
+        expires_at=_WHEN + timedelta(minutes=1),
+        span=timedelta(minutes=1),
+        timeout=timedelta(hours=1),
+    )
+
+
+def _call(handler: Handler, context: JobContext) -> None:
+    if is_async(handler):
+        asyncio.run(handler(context))  # type: ignore[arg-type]  # a coroutine, as is_async says
+    else:
+        handler(context)
