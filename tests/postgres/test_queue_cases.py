@@ -43,7 +43,7 @@ WAITING = {
     "Q084": "no failover in the tests yet",
     "Q085": "no test of its own yet",
     "Q092": "the file bounds a payload; the database does not yet",
-    "Q093": "there are no envelope versions yet",
+    "Q093": "another shape is another kind; see docs/handlers.md",
     "Q130": "there is no fairness yet",
     "Q131": "priorities are strict",
     "Q141": "there are no chunks yet",
