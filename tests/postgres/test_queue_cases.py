@@ -298,6 +298,27 @@ def test_q062_what_cannot_be_claimed_is_not_looked_at(bench: Workbench) -> None:
     assert "Seq Scan" not in str(plan)
 
 
+def test_q062_a_claim_of_one_job_does_not_read_the_backlog(bench: Workbench) -> None:
+    bench.enqueue(jobs=5)
+    (queue,) = bench.rows("select id from cronledger.queue where name = 'default'")
+    bench.rows(
+        "insert into cronledger.ready (job_id, eligible_at, queue_id, priority, attempt,"
+        " max_attempts, kind) select 10000000 + n, now(), %(q)s, 5, 0, 1, 'work'"
+        " from generate_series(1, 50000) n returning 1",
+        q=queue["id"],
+    )
+    plans = [
+        bench.rows(
+            "explain (analyze, buffers, format json)"
+            " select * from cronledger.claim(array['default'], array['work'], 1, 'w')"
+        )
+        for _ in range(8)  # past the plans made for single values
+    ]
+    (plan,) = plans[-1][0]["QUERY PLAN"]
+    # What waits fills more than four hundred blocks; one job is found in a few.
+    assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 150
+
+
 def test_q105_the_limit_of_attempts_is_kept_and_zero_is_none(bench: Workbench) -> None:
     (id_,) = bench.enqueue(max_attempts=1)
     (lease,) = bench.claim()
