@@ -74,6 +74,26 @@ def test_each_state_is_counted_once(busy: World) -> None:
     assert later.oldest_expired_lease == time("2026-03-01T10:01:05")
 
 
+def test_a_queue_is_paused_until_its_pause_is_over_and_no_longer(busy: World) -> None:
+    busy.sql(
+        "select cronledger.pause_queue('q', %(until)s, 'mia', 'the provider is down')",
+        until=time("2026-03-01T10:30"),
+    )
+    assert queue_of(busy).claims_paused
+    assert not queue_of(busy.at("2026-03-01T10:30")).claims_paused
+    assert len(PostgresQueue(busy.session).claim(["q"], ["k"], 1, "w")) == 1
+
+
+def test_a_discarded_letter_is_measured_no_more(busy: World) -> None:
+    queue = PostgresQueue(busy.session)
+    (lease,) = queue.claim(["q"], ["k"], 1, "w")
+    queue.fail(lease, Failure("Boom", "it broke", retryable=False))
+    assert queue_of(busy).jobs[QueuedState.DEAD] == 1
+    busy.sql("select cronledger.discard(%(id)s, 'mia', 'nobody needs it')", id=lease.job_id)
+    found = queue_of(busy)
+    assert (found.jobs[QueuedState.DEAD], found.oldest_dead_letter) == (0, None)
+
+
 def test_a_schedule_shows_its_last_record_and_its_oldest_unfinished(busy: World) -> None:
     queue = PostgresQueue(busy.session)
     queue.complete(queue.claim(["q"], ["k"], 3, "w"))

@@ -26,7 +26,8 @@ unfinished as (
 dead as (
   select queue_id, count(*) as n, min(dead_at) as oldest from cronledger.dead
    where discarded_at is null group by queue_id)
-select q.name, q.paused_at is not null as claims_paused,
+select q.name,
+       q.paused_at is not null and coalesce(q.paused_until > %(now)s, true) as claims_paused,
        coalesce(eligible.n, 0) as eligible, coalesce(waiting.scheduled, 0) as scheduled,
        coalesce(waiting.retrying, 0) as retrying, coalesce(leased.leased, 0) as leased,
        coalesce(leased.lease_expired, 0) as lease_expired, coalesce(dead.n, 0) as dead,
