@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bench(database: str, session_for: SessionFor) -> Workbench:
     bench = Workbench(database, session_for)
-    bench.line(lease=timedelta(seconds=2))
+    bench.line(lease=timedelta(seconds=5))
     return bench
 
 
@@ -90,7 +90,7 @@ def test_jobs_are_completed_retried_and_discarded(
 def test_a_lease_is_kept_for_longer_than_it_lasts_and_given_up_when_told(
     bench: Workbench, worker: subprocess.Popen[str]
 ) -> None:
-    (long,) = bench.enqueue("slow", payload={"ms": 6000})
+    (long,) = bench.enqueue("slow", payload={"ms": 12_000})
     (doomed,) = bench.enqueue("slow", payload={"ms": 600_000})
     until(lambda: bench.states([long, doomed]) == ["leased"] * 2, "both run", PATIENCE)
     PostgresControls(bench.session).cancel(doomed, By("mia", "it does harm now"))

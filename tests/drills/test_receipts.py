@@ -59,7 +59,7 @@ def crowd(database: str, session_for: SessionFor) -> Iterator[Crowd]:
     bench = Workbench(database, session_for)
     bench.rows(TABLES)
     fast = timedelta(milliseconds=50)
-    bench.line(lease=timedelta(seconds=2), backoff_base=fast, backoff_cap=2 * fast)
+    bench.line(lease=timedelta(seconds=5), backoff_base=fast, backoff_cap=2 * fast)
     crowd = Crowd(bench, [])
     yield crowd
     crowd.end()

@@ -132,7 +132,7 @@ TREE = "echo $$ > {0}/parent; (trap '' TERM; echo $BASHPID > {0}/child; sleep 60
 def test_whatever_ends_the_attempt_ends_the_whole_group(
     bench: Workbench, crew: Crew, runner: Command, tmp_path: Path, how: str
 ) -> None:
-    bench.line(lease=timedelta(seconds=1))
+    bench.line(lease=timedelta(seconds=5))
     timeout = timedelta(seconds=2 if how == "timeout" else 600)
     tree = ["bash", "-c", TREE.format(tmp_path)]
     (id_,) = bench.enqueue(KIND, payload={"command": tree}, max_attempts=1, timeout=timeout)

@@ -171,7 +171,7 @@ def test_q102_a_second_stop_hands_back_what_ends_when_told_and_charges_nothing(
 def test_q112_a_running_handler_hears_that_its_job_is_cancelled(
     bench: Workbench, crew: Crew
 ) -> None:
-    bench.line(lease=timedelta(seconds=1))
+    bench.line(lease=timedelta(seconds=5))
     begun, told = threading.Event(), list[str]()
 
     def patient(job: JobContext) -> None:
