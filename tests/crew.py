@@ -76,10 +76,16 @@ class Through:
         self._before = before
 
     def claim(
-        self, queues: Sequence[str], kinds: Sequence[str], limit: int, worker: str
+        self,
+        queues: Sequence[str],
+        kinds: Sequence[str],
+        limit: int,
+        worker: str,
+        *,
+        alone: bool = False,
     ) -> list[Lease]:
         self._before("claim")
-        return self._queue.claim(queues, kinds, limit, worker)
+        return self._queue.claim(queues, kinds, limit, worker, alone=alone)
 
     def extend(self, leases: Sequence[Lease]) -> Mapping[int, bool]:
         self._before("extend")

@@ -113,7 +113,7 @@ def run_job(
         lease, lease.timeout, _StillClock(), Cancellation(), kept, lambda commit: commit()
     )
     try:
-        _call(handlers[kind], context)
+        _call(handlers[lease.known_as], context)
     except Retry as retry:
         return Ran("retry", retry.reason, retry.after, dict(kept.results))
     except Discard as discard:

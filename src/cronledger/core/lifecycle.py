@@ -81,7 +81,8 @@ class Lease:
     """The right to one attempt of one job, until `expires_at` unless extended.
 
     `token` is the fence: every settlement names it. `attempt` counts from 1. Times are the
-    database's; `span` is what each extension grants, `timeout` bounds the attempt.
+    database's; `span` is what each extension grants, `timeout` bounds the attempt. `alone`: run
+    nothing beside it. `rank` is its place in the queue, naive UTC.
     """
 
     job_id: int
@@ -98,6 +99,21 @@ class Lease:
     expires_at: datetime
     span: timedelta
     timeout: timedelta
+    schema_version: int = 1
+    tenant: str | None = None
+    headers: Mapping[str, Any] | None = None
+    alone: bool = False
+    rank: datetime | None = None
+
+    @property
+    def known_as(self) -> str:
+        """What a worker must say that it knows to be given the job."""
+        return known_as(self.kind, self.schema_version)
+
+
+def known_as(kind: str, schema_version: int) -> str:
+    """A kind with the version of its payload: `report`, and from the second on `report@2`."""
+    return kind if schema_version == 1 else f"{kind}@{schema_version}"
 
 
 @dataclass(frozen=True, slots=True)

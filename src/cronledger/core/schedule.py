@@ -140,8 +140,9 @@ class Pause:
 class JobSpec:
     """The job that an occurrence becomes. None leaves the choice to the queue.
 
-    `priority`: smaller runs first. `payload` is any JSON object. Of one `ordering_key` at most one
-    job is leased at a time, the oldest first.
+    `priority`: smaller runs first, a step of it worth a minute of waiting. `payload` is any JSON
+    object, of the form that `schema_version` names. Of one `ordering_key` at most one job is leased
+    at a time, the oldest first. The `tenant`s of a queue take turns.
     """
 
     kind: str
@@ -151,6 +152,8 @@ class JobSpec:
     max_attempts: int | None = None
     timeout: timedelta | None = None
     ordering_key: str | None = None
+    schema_version: int = 1
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,8 @@ class BudgetMode(StrEnum):
 @dataclass(frozen=True, slots=True)
 class QueueSpec:
     """A queue's settings. `objective`: how long an eligible job may wait. `retry_budget`: how many
-    retries a minute it may have, None for any number."""
+    retries a minute it may have, `tenant_limit`: how many leased jobs each tenant; None is any
+    number."""
 
     name: str
     objective: timedelta = timedelta(hours=1)
@@ -228,6 +232,7 @@ class QueueSpec:
     backoff_cap: timedelta = timedelta(hours=1)
     retry_budget: int | None = None
     budget_mode: BudgetMode = BudgetMode.DEFER
+    tenant_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +247,22 @@ ANY_RETRIES = RetryBudget()
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long what has ended is kept: jobs, the keys of jobs that no schedule owes, receipts."""
+
+    jobs: timedelta = timedelta(days=14)
+    keys: timedelta = timedelta(days=35)
+    receipts: timedelta = timedelta(days=90)
+
+
+KEPT = Retention()
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleFile:
     """A loaded file. `path` as given, `digest` the SHA-256 of its bytes in hex.
 
-    `retry_budget` is that of all queues together.
+    `retry_budget` is that of all queues together, `retention` that of all that has ended.
     """
 
     path: str
@@ -253,6 +270,7 @@ class ScheduleFile:
     schedules: Mapping[str, Schedule]
     queues: Mapping[str, QueueSpec]
     retry_budget: RetryBudget = ANY_RETRIES
+    retention: Retention = KEPT
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ def note(
     replace: bool = False,
 ) -> Noted:
     """Make the ledger's versions those of the file, from now (or `at`) on."""
-    noting = Noting(tuple(file.queues.values()), zones, at, replace, file.retry_budget)
+    queues = tuple(file.queues.values())
+    noting = Noting(queues, zones, at, replace, file.retry_budget, file.retention)
     noted = ledger.note(file.schedules.values(), noting)
     if noted.opened or noted.ended:
         observe(VersionsNoted(noted.opened, noted.ended, noted.late))

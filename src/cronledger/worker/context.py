@@ -50,7 +50,8 @@ class Cancellation:
 class JobContext:
     """One attempt of one job, as its handler sees it.
 
-    `logical_time` is the instant the occurrence is for. `attempt` counts from 1. `token` names
+    `logical_time` is the instant the occurrence is for. `headers` are what travels with the job
+    beside its payload, such as `traceparent`. `attempt` counts from 1. `token` names
     the lease: hand it to whatever shall refuse the writes of a superseded attempt.
     """
 
@@ -62,6 +63,9 @@ class JobContext:
     attempt: int
     max_attempts: int
     payload: Mapping[str, Any]
+    schema_version: int
+    tenant: str | None
+    headers: Mapping[str, Any]
     token: int
     _lease: Lease = field(repr=False)
     _effects: Effects = field(repr=False)
@@ -128,6 +132,9 @@ def context_of(
         attempt=lease.attempt,
         max_attempts=lease.max_attempts,
         payload=lease.payload,
+        schema_version=lease.schema_version,
+        tenant=lease.tenant,
+        headers=lease.headers or {},
         token=lease.token,
         _lease=lease,
         _effects=effects,

@@ -1,11 +1,12 @@
-"""Which handler runs which kind of job."""
+"""Which handler runs which kind of job, and which versions of its payload."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
+from cronledger.core.lifecycle import known_as
 from cronledger.errors import ConfigError
 from cronledger.worker.context import JobContext
 
@@ -29,20 +30,29 @@ class Handlers(Mapping[str, Handler]):
     def __init__(self) -> None:
         self._by_kind: dict[str, Handler] = {}
 
-    def handler(self, kind: str) -> Callable[[HandlerT], HandlerT]:
-        """Registers the function below it. Raises ConfigError if the kind has a handler."""
+    def handler(self, kind: str, versions: Sequence[int] = (1,)) -> Callable[[HandlerT], HandlerT]:
+        """Registers the function below it, for these versions of the payload.
+
+        Raises ConfigError if the kind has a handler for one of them.
+        """
 
         def register(function: HandlerT) -> HandlerT:
-            if kind in self._by_kind:
-                raise ConfigError(
-                    f"kind {kind!r} already has the handler {_name(self._by_kind[kind])}; "
-                    f"give {_name(function)} another kind"
-                )
-            refuse_unusable(kind, function)
-            self._by_kind[kind] = function
+            if not versions or any(type(v) is not int or v < 1 for v in versions):
+                raise ConfigError(f"{versions!r} are no versions; use numbers from 1 on")
+            for version in versions:
+                self._register(known_as(kind, version), function)
             return function
 
         return register
+
+    def _register(self, known: str, function: Handler) -> None:
+        if known in self._by_kind:
+            raise ConfigError(
+                f"kind {known!r} already has the handler {_name(self._by_kind[known])}; "
+                f"give {_name(function)} another kind"
+            )
+        refuse_unusable(known, function)
+        self._by_kind[known] = function
 
     def __getitem__(self, kind: str) -> Handler:
         return self._by_kind[kind]

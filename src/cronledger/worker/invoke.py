@@ -47,7 +47,7 @@ class Invoker:
         """Begin; returns at once."""
         with self._counting:
             self._running.add(attempt)
-        if attempt.lease.kind in self._async_kinds:
+        if attempt.lease.known_as in self._async_kinds:
             self._loop.start(attempt, self._run_async(attempt))
         else:
             self._threads.start(attempt)
@@ -68,7 +68,7 @@ class Invoker:
 
     def _run(self, attempt: Attempt) -> Failure | None:
         try:
-            _refuse_awaitable(self._handlers[attempt.lease.kind](attempt.context))
+            _refuse_awaitable(self._handlers[attempt.lease.known_as](attempt.context))
         except BaseException as error:  # SystemExit in a handler is a failure like any other
             return failure_of(error, attempt.lease)
         return None
@@ -76,7 +76,7 @@ class Invoker:
     async def _run_async(self, attempt: Attempt) -> None:
         failure = None
         try:
-            await cast(Awaitable[object], self._handlers[attempt.lease.kind](attempt.context))
+            await cast(Awaitable[object], self._handlers[attempt.lease.known_as](attempt.context))
         except BaseException as error:  # let out, SystemExit would end the loop for everyone
             failure = failure_of(error, attempt.lease)
         self._finish(attempt, failure)

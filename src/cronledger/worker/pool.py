@@ -6,13 +6,14 @@ arrive in one mailbox. Everything is tried again: a database that is away costs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from cronledger.core.events import Attempted, Event, Lifecycle, LoopFailed, Rescued
-from cronledger.core.lifecycle import Settlement
+from cronledger.core.events import Attempted, Lifecycle, LoopFailed, Rescued
+from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.errors import RefusedError
 from cronledger.ports import Clock, Observe
+from cronledger.worker.alone import Alone
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
 from cronledger.worker.clog import Clog
@@ -22,6 +23,7 @@ from cronledger.worker.keeper import Keeper
 from cronledger.worker.mailbox import Mailbox
 from cronledger.worker.settings import Access, WorkerSettings, refuse
 from cronledger.worker.signals import LEASE_LOST, STOPPING
+from cronledger.worker.steps import failure_of_step, never_raising
 
 RESCUE_LIMIT = 500
 PAUSE_MAX = timedelta(seconds=30)
@@ -48,11 +50,12 @@ class Worker:
         self._queue = access.queue
         self._effects = access.effects
         self._clock = clock
-        self._observe = _never_raising(observe)
+        self._observe = never_raising(observe)
         self._keeper = Keeper(access.keeper_queue, clock, self._observe, settings.name)
         self._invoker = Invoker(handlers, self._observe)
         self._clog = Clog(settings.name, settings.concurrency, self._observe)
         self._mailbox = Mailbox(clock)
+        self._alone = Alone(self._keeper, self._attempt_of)
         self._running: dict[int, Attempt] = {}
         self._unsettled: list[Attempt] = []
         self._stops = 0
@@ -109,7 +112,7 @@ class Worker:
             # Past its end a lease is no reason to wait for the database any longer.
             now = self._clock.monotonic()
             return not self._running and all(now >= a.held_until for a in self._unsettled)
-        nothing_to_claim = self._dry or self._clog.clogged
+        nothing_to_claim = (self._dry and not self._alone.waits) or self._clog.clogged
         return until_idle and nothing_to_claim and not self._running and not self._unsettled
 
     def _say_draining(self) -> None:
@@ -142,7 +145,7 @@ class Worker:
             self._unsettled += ended
         told = [a for a in self._unsettled if not a.lost and _was_stopped(a)]
         for step in (lambda: self._release(told), self._settle):
-            error = _failure(step)
+            error = failure_of_step(step)
             if error is not None:
                 self._pause(error)
 
@@ -162,9 +165,11 @@ class Worker:
         rescues = now >= self._rescue_at
         if rescues:
             steps.append(self._rescue)
-        if not self._stops and not (rescues and idle):
+        if self._alone.waits:
+            steps.append(self._let_alone)
+        elif not self._stops and not (rescues and idle):
             steps.append(self._claim)
-        errors = [error for step in steps if (error := _failure(step)) is not None]
+        errors = [error for step in steps if (error := failure_of_step(step)) is not None]
         if not errors:
             self._failures = 0
             return None
@@ -231,15 +236,37 @@ class Worker:
             self._observe(Rescued(count))
 
     def _claim(self) -> None:
-        room = self._settings.concurrency - len(self._running) - len(self._unsettled)
-        if room <= 0 or self._clog.clogged:
+        busy = len(self._running) + len(self._unsettled)
+        room = self._settings.concurrency - busy
+        if room <= 0 or self._clog.clogged or any(a.lease.alone for a in self._running.values()):
             return
         sent = self._clock.monotonic()
-        leases = self._queue.claim(self._settings.queues, self._kinds, room, self._settings.name)
-        self._dry = len(leases) < room
-        attempts = [
-            Attempt(lease, sent, self._clock, self._effects, self._mailbox.put) for lease in leases
-        ]
+        settings = self._settings
+        leases = self._queue.claim(
+            settings.queues, self._kinds, room, settings.name, alone=not busy
+        )
+        suspect = bool(leases) and leases[0].alone
+        self._dry = len(leases) < room and not suspect
+        if suspect and busy:
+            self._alone.hold(leases[0], sent)
+        else:
+            self._start(leases, sent)
+
+    def _let_alone(self) -> None:
+        """Begin the suspect once nothing else runs; hand it back if we are to stop."""
+        if self._running or self._unsettled:
+            return
+        held = self._alone.take()
+        if held is not None and self._stops:
+            self._queue.release([held[0]])
+        elif held is not None:
+            self._start([held[0]], held[1])
+
+    def _attempt_of(self, lease: Lease, sent: timedelta) -> Attempt:
+        return Attempt(lease, sent, self._clock, self._effects, self._mailbox.put)
+
+    def _start(self, leases: Sequence[Lease], sent: timedelta) -> None:
+        attempts = [self._attempt_of(lease, sent) for lease in leases]
         self._running.update((attempt.lease.token, attempt) for attempt in attempts)
         self._keeper.hold(attempts)
         for attempt in attempts:
@@ -268,21 +295,3 @@ class Worker:
 
 def _was_stopped(attempt: Attempt) -> bool:
     return attempt.failure is not None and attempt.failure.error_class == STOPPING
-
-
-def _failure(step: Callable[[], None]) -> Exception | None:
-    try:
-        step()
-    except Exception as error:  # whatever it was, the loop goes on and says so
-        return error
-    return None
-
-
-def _never_raising(observe: Observe) -> Observe:
-    """A listener that cannot end the thread it is told on: a full disk must not stop the work."""
-
-    def tell(event: Event) -> None:
-        if _failure(lambda: observe(event)) is not None:
-            return
-
-    return tell

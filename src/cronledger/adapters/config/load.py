@@ -14,13 +14,21 @@ from cronledger.adapters.config.models import FileModel
 from cronledger.adapters.config.nodes import MapNode, Node, RefusedNode, TextNode, find, kind_of
 from cronledger.adapters.config.part import Part
 from cronledger.adapters.config.places import Places
-from cronledger.adapters.config.queues import build_queue
+from cronledger.adapters.config.queues import build_queue, build_retention
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.timings import build_defaults
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
 from cronledger.core.parameters import declared
-from cronledger.core.schedule import ANY_RETRIES, QueueSpec, RetryBudget, Schedule, ScheduleFile
+from cronledger.core.schedule import (
+    ANY_RETRIES,
+    KEPT,
+    QueueSpec,
+    Retention,
+    RetryBudget,
+    Schedule,
+    ScheduleFile,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,9 +73,10 @@ def parse_placed(data: bytes, path: str, zones: Zones) -> tuple[ScheduleFile, Pl
     _check_version(root, findings)
     _check_tzdata(root, findings, zones.version)
     schedules, queues, budget = _build(root, findings, ZoneBook(zones))
+    kept = _retention(root, findings)
     if findings.problems:
         raise findings.error()
-    file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues, budget)
+    file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues, budget, kept)
     return file, Places(root)
 
 
@@ -143,6 +152,11 @@ def _build(
 def _defaults_part(root: MapNode, findings: Findings) -> Part | None:
     node = _section(root, "defaults", findings)
     return None if node is None else Part("", node.place, node, findings)
+
+
+def _retention(root: MapNode, findings: Findings) -> Retention:
+    node = _section(root, "retention", findings)
+    return KEPT if node is None else build_retention(Part("", node.place, node, findings))
 
 
 def _parts(root: MapNode, section: str, findings: Findings) -> Iterator[tuple[str, Part]]:

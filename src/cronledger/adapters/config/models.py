@@ -79,6 +79,7 @@ Objective = Annotated[timedelta, span("PT1S", "P400D")]
 Lookback = Annotated[timedelta, span("PT1S", "P400D")]
 Lease = Annotated[timedelta, span("PT1S", "P1D")]
 Timeout = Annotated[timedelta, span("PT1S", "P30D")]
+Kept = Annotated[timedelta, span("P1D", "P3660D")]
 Delay = Annotated[timedelta, span("PT1S", "P30D")]
 Batch = Annotated[int, integer(1, 100_000)]
 Attempts = Annotated[int, integer(1, 100)]
@@ -87,6 +88,8 @@ BudgetModeName = Annotated[core.BudgetMode, choice(core.BudgetMode)]
 Priority = Annotated[int, integer(-1000, 1000)]
 QueueName = Annotated[str, text(f"a name of {NAME_FORM}", 63, QUEUE_NAME)]
 Kind = Annotated[str, text("a kind of at most 200 printable characters", 200)]
+Tenant = Annotated[str, text("a tenant of at most 200 printable characters", 200)]
+SchemaVersion = Annotated[int, integer(1, 32_767)]
 OrderingKey = Annotated[str, text("a key of at most 200 printable characters", 200)]
 Reason = Annotated[str, text("a reason of at most 500 printable characters", MAX_TEXT)]
 OverlapName = Annotated[core.Overlap, choice(core.Overlap)]
@@ -151,11 +154,13 @@ class JobDefaults(Strict):
     priority: Priority | None = None
     max_attempts: Attempts | None = None
     timeout: Timeout | None = None
+    tenant: Tenant | None = None
 
 
 class JobModel(JobDefaults):
     kind: Kind | None = None
     ordering_key: OrderingKey | None = None
+    schema_version: SchemaVersion | None = None
     command: CommandForm = None
     # Read from the tree by payload.py: here any shape passes.
     payload: Any = None
@@ -281,6 +286,7 @@ class FileModel(Strict):
     queues: Any = None
     retry_budget: Retries | None = None
     budget_mode: BudgetModeName | None = None
+    retention: Any = None
     schedules: Any = None
 
 

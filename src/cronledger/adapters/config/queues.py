@@ -11,6 +11,7 @@ from cronledger.adapters.config.models import (
     Attempts,
     BudgetModeName,
     Delay,
+    Kept,
     Lease,
     Objective,
     Retries,
@@ -18,7 +19,7 @@ from cronledger.adapters.config.models import (
     Timeout,
     given_by,
 )
-from cronledger.core.schedule import QueueSpec
+from cronledger.core.schedule import QueueSpec, Retention
 
 if TYPE_CHECKING:
     from cronledger.adapters.config.part import Part
@@ -37,6 +38,13 @@ class QueueModel(Strict):
     backoff: BackoffModel | None = None
     retry_budget: Retries | None = None
     budget_mode: BudgetModeName | None = None
+    tenant_limit: Attempts | None = None
+
+
+class RetentionModel(Strict):
+    jobs: Kept | None = None
+    keys: Kept | None = None
+    receipts: Kept | None = None
 
 
 def build_queue(part: Part, name: str) -> QueueSpec:
@@ -50,3 +58,13 @@ def build_queue(part: Part, name: str) -> QueueSpec:
     if queue.backoff_cap < queue.backoff_base:
         part.refuse(["backoff"], "backoff: cap is shorter than base; write a longer cap")
     return queue
+
+
+def build_retention(part: Part) -> Retention:
+    """How long what has ended is kept; keys outlive jobs, receipts outlive keys."""
+    kept = Retention(**given_by(part.shape(RetentionModel)))
+    if kept.keys < kept.jobs:
+        part.refuse(["keys"], "keys: shorter than jobs; a key that is forgotten can run again")
+    if kept.receipts < kept.keys:
+        part.refuse(["receipts"], "receipts: shorter than keys; a job could repeat its effects")
+    return kept

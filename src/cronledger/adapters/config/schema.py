@@ -27,13 +27,13 @@ from cronledger.adapters.config.models import (
     TriggerModel,
     VersionModel,
 )
-from cronledger.adapters.config.queues import QueueModel
+from cronledger.adapters.config.queues import QueueModel, RetentionModel
 from cronledger.adapters.config.timings import VERSIONS_MAX
 from cronledger.adapters.config.triggers import ANY_MAX, KINDS
 from cronledger.adapters.config.words import keys_of
 from cronledger.core.instants import format_duration
 from cronledger.core.keys import SCHEDULE_ID
-from cronledger.core.schedule import Catchup, JobSpec, QueueSpec, Schedule, Timing
+from cronledger.core.schedule import Catchup, JobSpec, QueueSpec, Retention, Schedule, Timing
 
 Schema = dict[str, Any]
 
@@ -43,6 +43,7 @@ _PARTS: Final = (
     DefaultsModel,
     ExceptModel,
     QueueModel,
+    RetentionModel,
     ScheduleModel,
     TriggerModel,
     VersionModel,
@@ -58,6 +59,7 @@ _DEFAULTS: Final[dict[str, tuple[tuple[type[Any], str], ...]]] = {
     "jobdefaults": ((JobSpec, ""),),
     "queue": ((QueueSpec, ""),),
     "backoff": ((QueueSpec, "backoff_"),),
+    "retention": ((Retention, ""),),
 }
 # As the core calls what the file calls otherwise.
 _IN_CORE: Final = {"max": "maximum"}
@@ -98,6 +100,7 @@ def _top() -> Schema:
         "queues": _named("queue", QUEUE_NAME.pattern),
         "retry_budget": {"$ref": "#/$defs/queue/properties/retry_budget"},
         "budget_mode": {"$ref": "#/$defs/queue/properties/budget_mode"},
+        "retention": {"$ref": "#/$defs/retention"},
         "schedules": _named("schedule", SCHEDULE_ID.pattern),
     }
     keys = keys_of(FileModel)

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -118,7 +119,7 @@ class PostgresLedger:
         written: dict[int, list[int]] = defaultdict(list)
         if batch:
             parameters = {"via": via, "as_of": as_of}
-            parameters |= _keys(batch) | _jobs(batch)
+            parameters |= _keys(batch) | {"jobs": _jobs(batch)}
             for row in self._session.run("enqueue_occurrences", parameters):
                 written[row["schedule_id"]].append(row["epoch"])
         return written
@@ -183,6 +184,8 @@ class PostgresLedger:
             "priority": job.priority,
             "max_attempts": job.max_attempts,
             "timeout": job.timeout,
+            "schema_version": job.schema_version,
+            "tenant": job.tenant,
         }
         return int(self._session.run("enqueue_by_hand", parameters)[0]["job_id"])
 
@@ -225,16 +228,11 @@ def _starts(item: Enqueue) -> Sequence[datetime]:
     return [owed.occurrence.logical_time for owed in item.owed]
 
 
-def _jobs(batch: Sequence[Enqueue]) -> dict[str, Any]:
-    """What the occurrences of each schedule of a batch become, as columns."""
-    jobs = [item.job for item in batch]
-    return {
-        "spec_ids": [item.schedule_id for item in batch],
-        "queues": [job.queue for job in jobs],
-        "kinds": [job.kind for job in jobs],
-        "payloads": [json.dumps(job.payload) for job in jobs],
-        "priorities": [job.priority for job in jobs],
-        "max_attempts": [job.max_attempts for job in jobs],
-        "timeouts": [job.timeout for job in jobs],
-        "ordering_keys": [job.ordering_key for job in jobs],
-    }
+def _jobs(batch: Sequence[Enqueue]) -> str:
+    """What the occurrences of each schedule of a batch become, as JSON."""
+    return json.dumps([{"id": item.schedule_id} | _job(item.job) for item in batch])
+
+
+def _job(job: JobSpec) -> dict[str, Any]:
+    timeout = None if job.timeout is None else f"{job.timeout.total_seconds()} s"
+    return asdict(job) | {"timeout": timeout}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,12 +22,17 @@ class Produced(NamedTuple):
 
 
 def enqueue_once(
-    connection: psycopg.Connection[Any], key: str, job: JobSpec, run_at: datetime | None = None
+    connection: psycopg.Connection[Any],
+    key: str,
+    job: JobSpec,
+    run_at: datetime | None = None,
+    headers: Mapping[str, Any] | None = None,
 ) -> Produced:
     """Enqueue a job on `connection`, once for each key of its queue, and commit nothing.
 
     The job is there when the caller's transaction commits, and not if it does not. A key that
     exists gives its job, also after that has ended. `run_at` (aware): not before; None is now.
+    `headers` go with the job and are no part of its payload, such as `traceparent`.
     Raises psycopg.Error, for a queue that does not exist among others.
     """
     parameters = {
@@ -39,6 +45,9 @@ def enqueue_once(
         "ordering_keys": [job.ordering_key],
         "max_attempts": job.max_attempts,
         "timeout": job.timeout,
+        "schema_version": job.schema_version,
+        "tenants": [job.tenant],
+        "headers": [None if headers is None else json.dumps(headers)],
     }
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(statement("enqueue_once"), parameters).fetchone()

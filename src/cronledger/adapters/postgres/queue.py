@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from psycopg.rows import DictRow
 
+from cronledger.adapters.postgres.floor import Floor
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.audit import Audit
 from cronledger.core.lifecycle import (
@@ -25,19 +26,31 @@ class PostgresQueue:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._floor = Floor()
 
     def claim(
-        self, queues: Sequence[str], kinds: Sequence[str], limit: int, worker: str
+        self,
+        queues: Sequence[str],
+        kinds: Sequence[str],
+        limit: int,
+        worker: str,
+        *,
+        alone: bool = False,
     ) -> list[Lease]:
-        """Lease up to `limit` eligible jobs."""
+        """Lease up to `limit` eligible jobs; `alone` says that the worker runs nothing now."""
         rows = self._session.run(
             "claim",
-            {"queues": list(queues), "kinds": list(kinds), "limit": limit, "worker": worker},
+            {
+                "queues": list(queues),
+                "kinds": list(kinds),
+                "limit": limit,
+                "worker": worker,
+                "alone": alone,
+                "floor": self._floor.of(queues),
+            },
         )
-        leases = []
-        for row in rows:
-            span = row.pop("lease")
-            leases.append(Lease(span=span, **row))
+        leases = [Lease(span=row.pop("lease"), **row) for row in rows]
+        self._floor.claimed(queues, leases, limit)
         return leases
 
     def extend(self, leases: Sequence[Lease]) -> Mapping[int, bool]:

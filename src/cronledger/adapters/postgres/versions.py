@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -76,7 +76,8 @@ def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Not
         _refuse_another_file(heads, schedules)
     session.run("upsert_queues", _queues(noting.queues))
     budget = noting.retry_budget
-    session.run("set_retry_budget", {"per_minute": budget.per_minute, "mode": str(budget.mode)})
+    whole = {"per_minute": budget.per_minute, "mode": str(budget.mode)}
+    session.run("set_ledger", whole | asdict(noting.retention))
     if not _changes(file, heads, now):
         return Noted(now)
     with session.transaction():
@@ -227,5 +228,6 @@ def _queues(queues: Sequence[QueueSpec]) -> dict[str, Any]:
         "backoff_bases": [queue.backoff_base for queue in queues],
         "backoff_caps": [queue.backoff_cap for queue in queues],
         "retry_budgets": [queue.retry_budget for queue in queues],
+        "tenant_limits": [queue.tenant_limit for queue in queues],
         "budget_modes": [str(queue.budget_mode) for queue in queues],
     }

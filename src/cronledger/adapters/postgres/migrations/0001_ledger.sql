@@ -53,6 +53,9 @@ create table cronledger.occurrence (
   enqueued_at  timestamptz check (enqueued_at >= recorded_at),
   job_id       bigint,
   as_of        timestamptz,             -- the `now` of `tick --at`, where one was given
+  -- How its job ended; written when the body and the outcome of the job are dropped.
+  claimed_at   timestamptz,
+  finished_at  timestamptz,
   schedule_id  int not null,
   version      int not null,
   utc_offset   int not null,            -- seconds east of UTC at logical_time
@@ -60,7 +63,9 @@ create table cronledger.occurrence (
   fold         boolean not null,
   moved        boolean not null,        -- out of a gap of the zone
   via          text not null check (via in ('tick', 'backfill', 'manual', 'external')),
+  final_state  text check (final_state in ('completed', 'cancelled', 'dead')),
   primary key (schedule_id, logical_time),
+  check ((finished_at is null) = (final_state is null)),
   check ((enqueued_at is null) = (job_id is null))
 );
 
@@ -98,6 +103,11 @@ create table cronledger.ledger (
   reconciled_at timestamptz,
   -- How many retries a minute all queues together may have; null is any number.
   retry_budget  int check (retry_budget >= 0),
-  budget_mode   text not null default 'defer' check (budget_mode in ('defer', 'dead'))
+  budget_mode   text not null default 'defer' check (budget_mode in ('defer', 'dead')),
+  -- How long finished jobs, the keys of jobs that no schedule owes, and receipts are kept.
+  keep_jobs     interval not null default '14 days' check (keep_jobs >= '1 day'),
+  keep_keys     interval not null default '35 days',
+  keep_receipts interval not null default '90 days',
+  check (keep_keys >= keep_jobs and keep_receipts >= keep_keys)
 );
 insert into cronledger.ledger default values;

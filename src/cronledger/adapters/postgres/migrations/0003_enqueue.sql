@@ -8,34 +8,41 @@ $$;
 -- Write occurrences and their jobs, once each, in one statement. Keys that exist already are left
 -- as they are and not returned. Keys are sorted, so that concurrent batches cannot deadlock.
 -- p_run_ats: when each job may start: splay and the pace of a catch-up move it, never the key.
+-- p_jobs: what the occurrences of each schedule become, as an array of objects.
 create function cronledger.enqueue_occurrences(
   p_schedule_ids int[], p_logical_times timestamptz[], p_run_ats timestamptz[], p_versions int[],
   p_utc_offsets int[], p_folds boolean[], p_moved boolean[], p_collapsed int[],
   p_via text, p_as_of timestamptz,
-  p_spec_ids int[], p_queues text[], p_kinds text[], p_payloads jsonb[], p_priorities int[],
-  p_max_attempts int[], p_timeouts interval[], p_ordering_keys text[])
+  p_jobs jsonb)
 returns table (schedule_id int, logical_time timestamptz, job_id bigint)
-language plpgsql as $$
+language plpgsql
+-- Rows of a batch are joined by hashing: the planner takes a batch for a handful of rows, and the
+-- nested loop that it then likes reads the batch again for each of its keys.
+set enable_nestloop = off as $$
 #variable_conflict use_column
+declare
+  today bigint := cronledger.day_of_ids(cronledger.now());
 begin
   return query
   with spec as materialized (
-    select s.id, s.name, q.id as queue_id, q.name as queue, t.kind, t.payload, t.priority,
+    -- One look at the key for each schedule: a join without nested loops would read them all.
+    select t.id, (select s.name from cronledger.schedule s where s.id = t.id) as name,
+           q.id as queue_id, q.name as queue, t.kind, t.payload, t.priority,
            coalesce(t.max_attempts, q.max_attempts) as max_attempts,
-           coalesce(t.timeout, q.timeout) as timeout, t.ordering_key
-      from unnest(p_spec_ids, p_queues, p_kinds, p_payloads, p_priorities, p_max_attempts,
-                  p_timeouts, p_ordering_keys)
-           as t(id, queue, kind, payload, priority, max_attempts, timeout, ordering_key)
-      join cronledger.schedule s on s.id = t.id
+           coalesce(t.timeout, q.timeout) as timeout, t.ordering_key, t.tenant,
+           coalesce(t.schema_version, 1) as schema_version
+      from jsonb_to_recordset(p_jobs)
+           as t(id int, queue text, kind text, payload jsonb, priority int, max_attempts int,
+                timeout interval, ordering_key text, tenant text, schema_version int)
       join cronledger.queue q on q.name = t.queue),
   given as materialized (
-    select k.*, nextval(pg_get_serial_sequence('cronledger.job', 'id')) as new_job_id
+    select k.*, today + nextval('cronledger.job_number') as new_job_id
       from (select distinct on (u.schedule_id, u.logical_time) u.*
               from unnest(p_schedule_ids, p_logical_times, p_run_ats, p_versions, p_utc_offsets,
                           p_folds, p_moved, p_collapsed)
                    as u(schedule_id, logical_time, run_at, version, utc_offset, fold, moved,
                         collapsed)
-              join spec on spec.id = u.schedule_id
+              join spec on spec.id = u.schedule_id and spec.name is not null
              order by u.schedule_id, u.logical_time) k),
   fresh as (
     insert into cronledger.occurrence
@@ -49,28 +56,32 @@ begin
   job as (
     insert into cronledger.job
            (id, key, logical_time, run_at, created_at, queue_id, schedule_id, kind, payload,
-            priority, max_attempts, timeout, ordering_key)
+            priority, max_attempts, timeout, schema_version, ordering_key, tenant)
     select f.job_id,
            spec.name || ':'
              || to_char(f.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
            f.logical_time, g.run_at, cronledger.now(), spec.queue_id, f.schedule_id,
            spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout,
-           spec.ordering_key
+           spec.schema_version, spec.ordering_key, spec.tenant
       from fresh f
       join spec on spec.id = f.schedule_id
       join given g on g.new_job_id = f.job_id
     returning job.id, job.run_at, job.queue_id, job.priority, job.max_attempts, job.kind,
-              job.ordering_key),
+              job.schema_version, job.ordering_key, job.tenant),
   -- Claimable since it came into being: a key from the past was not claimable in the past.
   ready as (
     insert into cronledger.ready
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
-    select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind, ordering_key
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
+            schema_version, ordering_key, tenant)
+    select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind,
+           schema_version, ordering_key, tenant
       from job where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
-    select id, run_at, queue_id, priority, 0, max_attempts, kind, ordering_key
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
+            schema_version, ordering_key, tenant)
+    select id, run_at, queue_id, priority, 0, max_attempts, kind,
+           schema_version, ordering_key, tenant
       from job where run_at > cronledger.now()),
   counted as (
     insert into cronledger.stat_delta (metric, labels, n)
@@ -90,13 +101,16 @@ end $$;
 create function cronledger.enqueue_once(
   p_queue text, p_kind text, p_keys text[], p_payloads jsonb[], p_run_ats timestamptz[],
   p_priority int default 0, p_ordering_keys text[] default null,
-  p_max_attempts int default null, p_timeout interval default null)
+  p_max_attempts int default null, p_timeout interval default null,
+  p_schema_version int default 1, p_tenants text[] default null, p_headers jsonb[] default null)
 returns table (key text, job_id bigint, inserted boolean)
-language plpgsql as $$
+language plpgsql
+set enable_nestloop = off as $$       -- as enqueue_occurrences()
 #variable_conflict use_column
 declare
   line cronledger.queue;
   fresh bigint[];
+  today bigint := cronledger.day_of_ids(cronledger.now());
 begin
   select q.* into line from cronledger.queue q where q.name = p_queue;
   if not found then
@@ -105,9 +119,10 @@ begin
   end if;
   with given as materialized (
     select distinct on (u.key) u.key, u.payload, coalesce(u.run_at, cronledger.now()) as run_at,
-           u.ordering_key, nextval(pg_get_serial_sequence('cronledger.job', 'id')) as new_job_id
-      from unnest(p_keys, p_payloads, p_run_ats, p_ordering_keys) with ordinality
-           as u(key, payload, run_at, ordering_key, place)
+           u.ordering_key, u.tenant, u.headers,
+           today + nextval('cronledger.job_number') as new_job_id
+      from unnest(p_keys, p_payloads, p_run_ats, p_ordering_keys, p_tenants, p_headers)
+           with ordinality as u(key, payload, run_at, ordering_key, tenant, headers, place)
      order by u.key, u.place),
   taken as (
     insert into cronledger.job_key (queue_id, key, job_id, created_at)
@@ -115,21 +130,27 @@ begin
     on conflict do nothing returning job_key.job_id),
   job as (
     insert into cronledger.job (id, key, run_at, created_at, queue_id, kind, payload, priority,
-                                max_attempts, timeout, ordering_key)
+                                max_attempts, timeout, schema_version, ordering_key, tenant,
+                                headers)
     select g.new_job_id, g.key, g.run_at, cronledger.now(), line.id, p_kind,
            coalesce(g.payload, '{}'), p_priority, coalesce(p_max_attempts, line.max_attempts),
-           coalesce(p_timeout, line.timeout), g.ordering_key
+           coalesce(p_timeout, line.timeout), p_schema_version, g.ordering_key, g.tenant,
+           g.headers
       from given g join taken t on t.job_id = g.new_job_id
-    returning job.id, job.run_at, job.max_attempts, job.ordering_key),
+    returning job.id, job.run_at, job.max_attempts, job.ordering_key, job.tenant),
   ready as (
     insert into cronledger.ready
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
-    select id, cronledger.now(), line.id, p_priority, 0, max_attempts, p_kind, ordering_key
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
+            schema_version, ordering_key, tenant)
+    select id, cronledger.now(), line.id, p_priority, 0, max_attempts, p_kind,
+           p_schema_version, ordering_key, tenant
       from job where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, ordering_key)
-    select id, run_at, line.id, p_priority, 0, max_attempts, p_kind, ordering_key
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
+            schema_version, ordering_key, tenant)
+    select id, run_at, line.id, p_priority, 0, max_attempts, p_kind,
+           p_schema_version, ordering_key, tenant
       from job where run_at > cronledger.now())
   select array_agg(t.job_id) into fresh from taken t;
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind],

@@ -92,10 +92,12 @@ begin
     decided := 'retrying';
     insert into cronledger.deferred
            (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts,
-            releases, kind, ordering_key, error_class, error)
-    values (p_lease.job_id, starts, p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority, p_lease.attempt,
-            p_lease.max_attempts, p_lease.releases, p_lease.kind, p_lease.ordering_key,
-            p_error_class, left(p_error, 500));
+            releases, expiries, kind, schema_version, ordering_key, tenant, error_class, error)
+    values (p_lease.job_id, starts, p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority,
+            p_lease.attempt, p_lease.max_attempts, p_lease.releases,
+            p_lease.expiries + (p_error_class = 'lease_expired')::int, p_lease.kind,
+            p_lease.schema_version, p_lease.ordering_key, p_lease.tenant, p_error_class,
+            left(p_error, 500));
   else
     decided := 'dead';
     if refused = 'dead' then
@@ -180,8 +182,9 @@ create function cronledger.put_back(p_lease cronledger.lease) returns void
 language sql as $$
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          kind, ordering_key)
+          expiries, kind, schema_version, ordering_key, tenant)
   values (p_lease.job_id, p_lease.eligible_at, p_lease.first_claimed_at, p_lease.queue_id,
           p_lease.priority, p_lease.attempt - 1, p_lease.max_attempts, p_lease.releases + 1,
-          p_lease.kind, p_lease.ordering_key);
+          p_lease.expiries, p_lease.kind, p_lease.schema_version, p_lease.ordering_key,
+          p_lease.tenant);
 $$;

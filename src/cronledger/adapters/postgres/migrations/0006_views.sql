@@ -1,7 +1,7 @@
 -- The stable surface for people and tools; tables may change behind it.
 
 create view cronledger.jobs as
-select j.id, j.key, q.name as queue, j.kind,
+select j.id, j.key, q.name as queue, j.kind, j.schema_version, j.tenant,
        case when o.job_id is not null then o.state
             when l.job_id is not null then 'leased'
             when r.job_id is not null or d.eligible_at <= cronledger.now() then 'eligible'
@@ -29,9 +29,11 @@ select j.id, j.key, q.name as queue, j.kind,
 create view cronledger.occurrences as
 select s.name || ':' || to_char(o.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
          as key,
-       s.name as schedule, o.logical_time, o.recorded_at, o.enqueued_at, j.claimed_at,
-       case when j.state = 'completed' then j.finished_at end as committed_at,
-       o.job_id, j.state, o.via,
+       s.name as schedule, o.logical_time, o.recorded_at, o.enqueued_at,
+       coalesce(o.claimed_at, j.claimed_at) as claimed_at,
+       case when o.final_state = 'completed' then o.finished_at
+            when j.state = 'completed' then j.finished_at end as committed_at,
+       o.job_id, coalesce(o.final_state, j.state) as state, o.via,
        (o.logical_time at time zone 'UTC') + make_interval(secs => o.utc_offset) as local_time,
        o.fold, o.moved, o.collapsed, o.version, v.tzdata, o.as_of
   from cronledger.occurrence o

@@ -4,7 +4,7 @@
 -- Enqueue one job of a schedule by hand, outside its occurrences; returns the job's id.
 create function cronledger.enqueue_by_hand(
   p_schedule_id int, p_key text, p_queue text, p_kind text, p_payload jsonb, p_priority int,
-  p_max_attempts int, p_timeout interval) returns bigint
+  p_max_attempts int, p_timeout interval, p_schema_version int, p_tenant text) returns bigint
 language plpgsql as $$
 declare
   line cronledger.queue;
@@ -12,14 +12,16 @@ declare
 begin
   select * into strict line from cronledger.queue q where q.name = p_queue;
   insert into cronledger.job (key, logical_time, run_at, created_at, queue_id, schedule_id, kind,
-                              payload, priority, max_attempts, timeout)
+                              payload, priority, max_attempts, timeout, schema_version, tenant)
   values (p_key, date_trunc('second', cronledger.now()), cronledger.now(), cronledger.now(),
           line.id, p_schedule_id, p_kind, p_payload, p_priority,
-          coalesce(p_max_attempts, line.max_attempts), coalesce(p_timeout, line.timeout))
+          coalesce(p_max_attempts, line.max_attempts), coalesce(p_timeout, line.timeout),
+          p_schema_version, p_tenant)
   returning id into made;
-  insert into cronledger.ready (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind)
+  insert into cronledger.ready
+         (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
   values (made, cronledger.now(), line.id, p_priority, 0,
-          coalesce(p_max_attempts, line.max_attempts), p_kind);
+          coalesce(p_max_attempts, line.max_attempts), p_kind, p_schema_version, p_tenant);
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind], 1);
   return made;
 end $$;

@@ -49,7 +49,8 @@ begin
     if not found then
       delete from cronledger.deferred d where d.job_id = p_job_id
       returning d.job_id, d.eligible_at, d.first_claimed_at, d.queue_id, d.priority, d.attempt,
-                d.max_attempts, d.releases, d.kind, d.ordering_key into waiting;
+                d.max_attempts, d.releases, d.expiries, d.schema_version, d.kind, d.ordering_key,
+                d.tenant into waiting;
     end if;
     if found then
       insert into cronledger.outcome (job_id, first_claimed_at, finished_at, queue_id, attempt, state)
@@ -115,9 +116,9 @@ begin
     delete from cronledger.deferred d where d.job_id = p_job_id returning d.*)
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          kind, ordering_key)
+          expiries, kind, schema_version, ordering_key, tenant)
   select job_id, least(eligible_at, cronledger.now()), first_claimed_at, queue_id, priority, attempt,
-         max_attempts, releases, kind, ordering_key
+         max_attempts, releases, expiries, kind, schema_version, ordering_key, tenant
     from waiting;
   if not found then
     perform cronledger.refuse_job(p_job_id, 'retried now');
@@ -187,10 +188,10 @@ begin
   -- Deferred though it may be due: what was tried before and waits is a retry.
   insert into cronledger.deferred
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
-          ordering_key, error_class, error)
+          schema_version, ordering_key, tenant, error_class, error)
   values (p_job_id, starts, ended.first_claimed_at, ended.queue_id, body.priority, ended.attempt,
-          least(ended.attempt + body.max_attempts, 32767), body.kind, body.ordering_key,
-          'replayed', 'replayed by ' || p_actor);
+          least(ended.attempt + body.max_attempts, 32767), body.kind, body.schema_version,
+          body.ordering_key, body.tenant, 'replayed', 'replayed by ' || p_actor);
   perform cronledger.audit_job(p_actor, p_reason, 'replay', p_job_id, before);
   return (cronledger.standing_of(p_job_id)) ->> 'state';
 end $$;

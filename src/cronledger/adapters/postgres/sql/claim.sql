@@ -1,2 +1,3 @@
 -- Lease eligible jobs.
-select * from cronledger.claim(%(queues)s::text[], %(kinds)s::text[], %(limit)s, %(worker)s)
+select * from cronledger.claim(%(queues)s::text[], %(kinds)s::text[], %(limit)s, %(worker)s,
+                               %(alone)s, %(floor)s)

@@ -1,0 +1,43 @@
+"""What the flows and the worker need from the world: small protocols, implemented by adapters."""
+
+from cronledger.ports.ledger import (
+    Audited,
+    Decision,
+    Enqueue,
+    Enqueuer,
+    Ledger,
+    Measured,
+    Noted,
+    Noting,
+    Recorded,
+    Span,
+    Unfinished,
+    Versions,
+    Zones,
+)
+from cronledger.ports.process import Clock, Observe
+from cronledger.ports.queue import Chosen, Controls, Effects, Jobs, LeasedQueue, Outputs
+
+__all__ = [
+    "Audited",
+    "Chosen",
+    "Clock",
+    "Controls",
+    "Decision",
+    "Effects",
+    "Enqueue",
+    "Enqueuer",
+    "Jobs",
+    "LeasedQueue",
+    "Ledger",
+    "Measured",
+    "Noted",
+    "Noting",
+    "Observe",
+    "Outputs",
+    "Recorded",
+    "Span",
+    "Unfinished",
+    "Versions",
+    "Zones",
+]
