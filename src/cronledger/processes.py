@@ -41,7 +41,7 @@ def sidecar(
     from cronledger.adapters.postgres.queue import PostgresQueue
     from cronledger.adapters.postgres.snapshot import PostgresMeasured
     from cronledger.daemon.board import Board
-    from cronledger.daemon.passes import Measurer, Reconciler, Ticker, Tools
+    from cronledger.daemon.passes import Measurer, Pruner, Reconciler, Ticker, Tools
     from cronledger.daemon.sidecar import Passes, Sidecar
     from cronledger.http import Answers, Server
 
@@ -59,6 +59,7 @@ def sidecar(
         Ticker(board, tools(), replace=options.replace),
         Reconciler(board, tools(), options.lookback),
         Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
+        Pruner(database.prune(), heard),
     )
     made = Sidecar(
         board, passes, lambda: load_file(path, zone_data), time, heard, options.measure_every

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Ledger,
         Observe,
         Outputs,
+        Prune,
         Zones,
     )
 
@@ -175,6 +176,12 @@ class Store:
         from cronledger.adapters.postgres.controls import PostgresControls
 
         return PostgresControls(self.session())
+
+    def prune(self) -> Prune:
+        """Retention, on a session of its own."""
+        from cronledger.adapters.postgres.prune import PostgresPrune
+
+        return PostgresPrune(self.session())
 
     def migrate(self) -> list[str]:
         """Apply pending migrations; returns their names."""

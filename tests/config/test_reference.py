@@ -24,10 +24,18 @@ from cronledger.adapters.config.models import (
     TriggerModel,
     VersionModel,
 )
-from cronledger.adapters.config.queues import BackoffModel, QueueModel
+from cronledger.adapters.config.queues import BackoffModel, QueueModel, RetentionModel
 from cronledger.adapters.config.words import LATER, keys_of
 from cronledger.core.instants import format_duration
-from cronledger.core.schedule import DST_PRESETS, Catchup, JobSpec, QueueSpec, Schedule, Timing
+from cronledger.core.schedule import (
+    DST_PRESETS,
+    Catchup,
+    JobSpec,
+    QueueSpec,
+    Retention,
+    Schedule,
+    Timing,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "schedules.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
@@ -47,6 +55,7 @@ MODELS = (
     JobModel,
     QueueModel,
     BackoffModel,
+    RetentionModel,
 )
 # What a default of the core is called on the page where the two differ.
 SPELLED = {"backoff_base": "base", "backoff_cap": "cap", "maximum": "max"}
@@ -76,7 +85,7 @@ def test_the_page_has_no_row_for_a_key_that_is_not_read() -> None:
     assert not known & set(LATER)
 
 
-@pytest.mark.parametrize("kind", [Timing, Schedule, Catchup, JobSpec, QueueSpec])
+@pytest.mark.parametrize("kind", [Timing, Schedule, Catchup, JobSpec, QueueSpec, Retention])
 def test_every_default_of_the_core_is_the_one_on_the_page(kind: type[Timing]) -> None:
     for field in fields(kind):
         value = field.default

@@ -19,6 +19,7 @@ from cronledger.cli import (
     imports,
     jobs,
     ledger,
+    prune,
     queue,
     render,
     reports,
@@ -66,6 +67,7 @@ def build() -> typer.Typer:
     app.command()(ledger.tick)
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
+    app.command()(prune.prune)
     app.command()(backdate.backdate)
     app.command()(trigger.trigger)
     app.command()(service.work)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.core.plan import LeftOut
+from cronledger.core.retention import Pruned
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,13 @@ class Rescued:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryPruned:
+    """What the retention lets go is gone."""
+
+    pruned: Pruned
+
+
+@dataclass(frozen=True, slots=True)
 class LoopFailed:
     """A loop's pass failed and will be tried again after `delay`."""
 
@@ -128,6 +136,7 @@ Event: TypeAlias = (
     | Attempted
     | LeaseLost
     | Rescued
+    | HistoryPruned
     | LoopFailed
     | FileReloaded
     | ReloadFailed

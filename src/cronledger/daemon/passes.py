@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronledger.core.events import Disputed, Reconciled, ReloadFailed, Rescued
+from cronledger.core.events import Disputed, HistoryPruned, Reconciled, ReloadFailed, Rescued
 from cronledger.core.exposition import Exposition
 from cronledger.core.instants import Window
 from cronledger.core.schedule import Schedule, ScheduleFile
@@ -17,13 +17,14 @@ from cronledger.errors import RefusedError
 from cronledger.flows.measure import Neighbours, drift_facts, file_facts
 from cronledger.flows.reconcile import Drift, reconcile
 from cronledger.flows.tick import Moment, note, tick
-from cronledger.ports import Clock, LeasedQueue, Ledger, Measured, Observe, Zones
+from cronledger.ports import Clock, LeasedQueue, Ledger, Measured, Observe, Prune, Zones
 
 # Every schedule is looked at this often, due or not: set difference finds what was lost.
 SWEEP = timedelta(minutes=5)
 # The longest wait; the database's clock may have been set meanwhile.
 WAIT_MAX = timedelta(seconds=60)
 RESCUE_LIMIT = 1000
+PRUNE = timedelta(hours=1)
 FIRST_TICK_WAIT = timedelta(milliseconds=200)
 
 
@@ -143,6 +144,26 @@ class Reconciler:
         self._board.disputed = tuple(name for name in ended if name in ours)
         if self._board.disputed:
             self._observe(Disputed(self._board.disputed))
+
+
+class Pruner:
+    """Makes room for the days to come, and lets go what is kept no longer."""
+
+    def __init__(self, prune: Prune, observe: Observe) -> None:
+        self._prune, self._observe = prune, observe
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End the pass under way soon; safe from any thread."""
+        self._stopping = True
+
+    def once(self) -> timedelta:
+        """One pass."""
+        self._prune.make_days()
+        pruned = self._prune.prune(lambda: not self._stopping)
+        if any((pruned.days, pruned.jobs, pruned.keys, pruned.receipts)):
+            self._observe(HistoryPruned(pruned))
+        return PRUNE
 
 
 class Measurer:

@@ -11,7 +11,7 @@ from cronledger.core.exposition import Exposition
 from cronledger.core.schedule import ScheduleFile
 from cronledger.daemon.board import Board
 from cronledger.daemon.loop import Loop
-from cronledger.daemon.passes import WAIT_MAX, Measurer, Reconciler, Ticker
+from cronledger.daemon.passes import PRUNE, WAIT_MAX, Measurer, Pruner, Reconciler, Ticker
 from cronledger.errors import ConfigError
 from cronledger.ports import Clock, Observe
 
@@ -22,11 +22,12 @@ STOP_PATIENCE = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """The three things a sidecar does."""
+    """The four things a sidecar does."""
 
     ticker: Ticker
     reconciler: Reconciler
     measurer: Measurer
+    pruner: Pruner
 
 
 class Sidecar:
@@ -43,15 +44,18 @@ class Sidecar:
     ) -> None:
         self._board, self._load, self._clock, self._observe = board, load, clock, observe
         self._ticker, self._measurer = passes.ticker, passes.measurer
+        self._pruner = passes.pruner
         self._measure_interval = measure_interval
         ticker, measurer = passes.ticker, passes.measurer
         self._tick = Loop("tick", ticker.once, clock, observe, ticker.sweep_next)
         self._reconcile = Loop("reconcile", passes.reconciler.once, clock, observe)
         self._measure = Loop("measure", measurer.once, clock, observe, measurer.failed)
+        self._prune = Loop("prune", passes.pruner.once, clock, observe)
         self._patience = {
             "tick": WAIT_MAX * HANGS_AFTER,
             "reconcile": max(WAIT_MAX, board.reconcile_interval) * HANGS_AFTER,
             "measure": max(WAIT_MAX, measure_interval) * HANGS_AFTER,
+            "prune": PRUNE * HANGS_AFTER,
         }
 
     def prepare(self) -> None:
@@ -67,6 +71,7 @@ class Sidecar:
 
     def stop(self) -> None:
         """End each loop after the pass under way. A pass that was cut off changed nothing."""
+        self._pruner.stop()
         ended = [loop.stop(STOP_PATIENCE) for loop in self._loops]
         what = "sidecar_stopped" if all(ended) else "sidecar_stopped_in_a_pass"
         self._observe(Lifecycle(what, self._board.file.path))
@@ -109,5 +114,5 @@ class Sidecar:
         return self._board.why_not_ready(self._clock.monotonic, self._measure_interval * 2)
 
     @property
-    def _loops(self) -> tuple[Loop, Loop, Loop]:
-        return self._tick, self._reconcile, self._measure
+    def _loops(self) -> tuple[Loop, ...]:
+        return self._tick, self._reconcile, self._measure, self._prune

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, Zone
 from cronledger.core.plan import LeftOut
+from cronledger.core.retention import Prunable, Pruned
 from cronledger.core.schedule import (
     ANY_RETRIES,
     KEPT,
@@ -171,6 +172,19 @@ class Ledger(Versions, Recorded, Enqueuer, Audited, Protocol):
 
     def reconciled(self) -> None:
         """Note that a reconcile over every schedule has just completed."""
+
+
+class Prune(Protocol):
+    """Retention: what has ended and is kept no longer."""
+
+    def make_days(self) -> int:
+        """Make room for the jobs of the days to come; returns how many days got some."""
+
+    def prunable(self) -> Prunable:
+        """What would go now."""
+
+    def prune(self, go_on: Callable[[], bool]) -> Pruned:
+        """Let it go, until done or `go_on` says no. Safe from many processes at once."""
 
 
 class Measured(Protocol):

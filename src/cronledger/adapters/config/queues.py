@@ -9,6 +9,7 @@ from cronledger.adapters.config.models import (
     NAME_FORM,
     QUEUE_NAME,
     Attempts,
+    Batch,
     BudgetModeName,
     Delay,
     Kept,
@@ -38,7 +39,7 @@ class QueueModel(Strict):
     backoff: BackoffModel | None = None
     retry_budget: Retries | None = None
     budget_mode: BudgetModeName | None = None
-    tenant_limit: Attempts | None = None
+    tenant_limit: Batch | None = None
 
 
 class RetentionModel(Strict):

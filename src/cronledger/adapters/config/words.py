@@ -25,7 +25,6 @@ LATER: Mapping[str, str] = {
     "runbook": _FOR_ALERTS,
     "target": "name the queue under 'queue'",
     "heartbeat": "write 'lease'; it is extended while the handler runs",
-    "retention": "remove the key; nothing is deleted yet",
 }
 # What other schedulers call our keys.
 _ELSEWHERE: Mapping[str, str] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import asdict
 from typing import Any, Literal, TextIO, TypeAlias, assert_never
 
 import structlog
@@ -16,6 +17,7 @@ from cronledger.core.events import (
     Enqueued,
     Event,
     FileReloaded,
+    HistoryPruned,
     KeysLeftOut,
     LeaseLost,
     Lifecycle,
@@ -73,7 +75,7 @@ def line_of(event: Event) -> Line:
             return _work_line(event)
         case LoopFailed() | FileReloaded() | ReloadFailed() | Disputed() | Lifecycle():
             return _process_line(event)
-        case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled():
+        case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled() | HistoryPruned():
             return _ledger_line(event)
     assert_never(event)
 
@@ -115,7 +117,9 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | L
     assert_never(event)
 
 
-def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled) -> Line:
+def _ledger_line(
+    event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled | HistoryPruned,
+) -> Line:
     match event:
         case VersionsNoted():
             noted = {"opened": list(event.opened), "ended": list(event.ended)}
@@ -128,6 +132,8 @@ def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled) -> 
             span = {"first": ends[0], "last": ends[-1]} if ends else {}
             fields = {"schedule": event.schedule, "count": len(ends), **span}
             return "info", "enqueued", {**fields, "duplicates": event.duplicates}
+        case HistoryPruned():
+            return "info", "pruned", asdict(event.pruned)
         case KeysLeftOut():
             counts: dict[str, int] = {}
             for span_left in event.left_out:

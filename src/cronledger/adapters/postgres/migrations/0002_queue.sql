@@ -54,8 +54,7 @@ create table cronledger.job (
   schema_version smallint not null default 1 check (schema_version >= 1),
   ordering_key text check (octet_length(ordering_key) between 1 and 512),
   tenant       text check (octet_length(tenant) between 1 and 200),
-  payload      jsonb not null default '{}'
-               check (jsonb_typeof(payload) = 'object' and octet_length(payload::text) <= 65536),
+  payload      jsonb not null default '{}' check (jsonb_typeof(payload) = 'object'),
   headers      jsonb check (jsonb_typeof(headers) = 'object')   -- of the transport: trace context
 ) partition by range (id);
 create table cronledger.job_default partition of cronledger.job default;

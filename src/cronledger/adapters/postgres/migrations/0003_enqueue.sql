@@ -117,6 +117,10 @@ begin
     raise exception 'there is no queue %; declare it in the schedule file, or let a job name it',
                     p_queue using errcode = 'no_data_found';
   end if;
+  if exists (select from unnest(p_payloads) as p(body) where octet_length(p.body::text) > 65536) then
+    raise exception 'a payload has more than 65536 bytes; keep it elsewhere and enqueue a reference'
+      using errcode = 'program_limit_exceeded';
+  end if;
   with given as materialized (
     select distinct on (u.key) u.key, u.payload, coalesce(u.run_at, cronledger.now()) as run_at,
            u.ordering_key, u.tenant, u.headers,

@@ -110,29 +110,32 @@ end $$;
 create function cronledger.pick_in_turns(p_queue cronledger.queue, p_kinds text[], p_limit int)
 returns tid[] language plpgsql as $$
 declare
-  tenants constant text[] := cronledger.tenants_ready(p_queue.id, p_limit);
-  share int := ceil(p_limit::numeric / (cardinality(tenants) + 1));
-  one text;
+  tenants text[] := cronledger.tenants_ready(p_queue.id, p_limit) || null::text;
+  share int := ceil(p_limit::numeric / cardinality(tenants));
+  room int := p_limit;
+  taken int[] := array_fill(0, array[cardinality(tenants)]);
   most int;
-  got tid[];
+  found tid[];
+  got tid[] := '{}';
 begin
-  for turn in 1..2 loop                     -- what is locked by us is found again in the second
-    got := '{}';
-    foreach one in array tenants loop
-      most := least(share, p_limit - cardinality(got));
-      if p_queue.tenant_limit is not null then
+  -- The second time around there are no shares; what is locked by us already is found again.
+  for turn in 1..2 loop
+    exit when room = 0;
+    for place in 1..cardinality(tenants) loop
+      most := taken[place] + case turn when 1 then least(share, room) else room end;
+      if p_queue.tenant_limit is not null and tenants[place] is not null then
         most := least(most, p_queue.tenant_limit
           - (select count(*)::int from cronledger.lease l
-              where l.queue_id = p_queue.id and l.tenant = one));
+              where l.queue_id = p_queue.id and l.tenant = tenants[place]));
       end if;
-      if most > 0 then
-        got := got || cronledger.pick_of(p_queue.id, one, p_kinds, most);
-      end if;
+      continue when most <= taken[place];
+      found := case when tenants[place] is null
+                    then cronledger.pick(p_queue.id, p_kinds, most, '-infinity')
+                    else cronledger.pick_of(p_queue.id, tenants[place], p_kinds, most) end;
+      got := got || found;
+      room := room + taken[place] - cardinality(found);
+      taken[place] := cardinality(found);
     end loop;
-    most := least(share, p_limit - cardinality(got));
-    got := got || cronledger.pick(p_queue.id, p_kinds, most, '-infinity');
-    exit when cardinality(got) >= p_limit;
-    share := p_limit;
   end loop;
   return got;
 end $$;

@@ -9,6 +9,7 @@ declare
   first bigint;
   made int := 0;
 begin
+  perform pg_advisory_xact_lock(hashtext('cronledger.retention'));
   for offset_days in 0..p_ahead loop
     first := cronledger.day_of_ids(cronledger.now() + make_interval(days => offset_days));
     continue when to_regclass('cronledger.job_' || first / 10000000000) is not null
@@ -58,13 +59,19 @@ language sql as $$
 $$;
 
 -- Drop the jobs of a day, except those that somebody still waits for: these go to the default
--- partitions. Refused (55000) while an occurrence does not know yet how its job ended.
-create function cronledger.drop_day(p_first bigint) returns void
-language plpgsql as $$
+-- partitions. Refused (55000) while an occurrence does not know yet how its job ended. Everybody waits
+-- while it waits for its locks, so it does not wait for long: then it is an error (55P03), to be tried
+-- again. False if another process has dropped the day.
+create function cronledger.drop_day(p_first bigint) returns boolean
+language plpgsql set lock_timeout = '200ms' as $$
 declare
   day constant text := (p_first / 10000000000)::text;
   last constant bigint := p_first + 10000000000;
 begin
+  perform pg_advisory_xact_lock(hashtext('cronledger.retention'));
+  if to_regclass('cronledger.job_' || day) is null then
+    return false;
+  end if;
   if cronledger.note_final(p_first, last, 1) > 0 then
     raise exception 'occurrences of day % do not know yet how their jobs ended', day
       using errcode = 'object_not_in_prerequisite_state';
@@ -83,6 +90,7 @@ begin
          or exists (select from cronledger.dead d where d.job_id = j.id)',
     'job_' || day, 'outcome_' || day);
   execute format('drop table cronledger.%I, cronledger.%I', 'job_' || day, 'outcome_' || day);
+  return true;
 end $$;
 
 -- Delete finished jobs with ids below p_end from the default partitions; at most p_limit.

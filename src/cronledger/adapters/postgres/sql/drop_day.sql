@@ -1,0 +1,2 @@
+-- Drop the jobs of one day.
+select cronledger.drop_day(%(first)s)::int as n
