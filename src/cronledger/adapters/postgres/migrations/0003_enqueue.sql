@@ -18,7 +18,7 @@ returns table (schedule_id int, logical_time timestamptz, job_id bigint)
 language plpgsql
 -- Rows of a batch are joined by hashing: the planner takes a batch for a handful of rows, and the
 -- nested loop that it then likes reads the batch again for each of its keys.
-set enable_nestloop = off as $$
+set enable_nestloop = off set jit = off as $$
 #variable_conflict use_column
 declare
   today bigint := cronledger.day_of_ids(cronledger.now());
@@ -105,7 +105,7 @@ create function cronledger.enqueue_once(
   p_schema_version int default 1, p_tenants text[] default null, p_headers jsonb[] default null)
 returns table (key text, job_id bigint, inserted boolean)
 language plpgsql
-set enable_nestloop = off as $$       -- as enqueue_occurrences()
+set enable_nestloop = off set jit = off as $$       -- as enqueue_occurrences()
 #variable_conflict use_column
 declare
   line cronledger.queue;

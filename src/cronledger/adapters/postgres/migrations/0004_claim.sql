@@ -7,7 +7,8 @@ create function cronledger.promote(p_queue_id int, p_limit int) returns void
 language sql
 -- In the order of the index, row by row: to the planner a limit that it does not know is a tenth of
 -- the table, which it would rather read whole and sort, at a cost that grows with the backlog.
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+-- Before PostgreSQL 18 what is off only looks dear, and what looks dear is compiled: 0.4 s a claim.
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
   with due as (
     delete from cronledger.deferred where job_id = any (array(
       select d.job_id from cronledger.deferred d
@@ -46,7 +47,7 @@ $$;
 -- need not step over all that was taken since, which a long transaction elsewhere keeps in the index.
 create function cronledger.pick(p_queue_id int, p_kinds text[], p_limit int, p_floor timestamp)
 returns tid[] language sql
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
   select array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and c.tenant is null and c.expiries < 2
@@ -61,7 +62,7 @@ $$;
 -- The same of one tenant.
 create function cronledger.pick_of(p_queue_id int, p_tenant text, p_kinds text[], p_limit int)
 returns tid[] language sql
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
   select array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and hashtext(c.tenant) = hashtext(p_tenant)
@@ -77,7 +78,7 @@ $$;
 -- from tenant to tenant and reads one job of each.
 create function cronledger.tenants_ready(p_queue_id int, p_limit int) returns text[]
 language plpgsql
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 declare
   start constant int := (random() * 4294967295 - 2147483648)::bigint::int;
   at_hash int := start;
@@ -144,7 +145,7 @@ end $$;
 -- runs nothing else takes it at once, any other after it has waited for a minute; either runs it alone.
 create function cronledger.pick_suspect(p_queue_id int, p_kinds text[], p_alone boolean)
 returns tid[] language sql
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
   select array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and c.expiries >= 2
@@ -194,7 +195,7 @@ create function cronledger.claim(p_queues text[], p_kinds text[], p_limit int, p
                                  p_floor timestamp default null)
 returns setof cronledger.claimed language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
   wanted cronledger.queue;
