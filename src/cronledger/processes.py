@@ -98,7 +98,7 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
         handlers |= load_handlers(options.app)
     if options.commands:
         handlers.setdefault(KIND, Command(database.outputs(), os.environ))
-    access = Access(database.queue(), database.queue(), database.effects())
+    access = Access(database.queue(), database.queue(), database.effects(), database.wakeups())
     return Worker(settings, handlers, access, clock(), observe)
 
 

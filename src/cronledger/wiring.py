@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Prune,
         Zones,
     )
+    from cronledger.worker.wakeups import WakeUps
 
 EMBEDDED = "embedded"
 
@@ -149,6 +150,12 @@ class Store:
         from cronledger.adapters.postgres.queue import PostgresQueue
 
         return PostgresQueue(self.session())
+
+    def wakeups(self) -> WakeUps:
+        """What wakes an idle worker, on a session of its own."""
+        from cronledger.adapters.postgres.wakeups import PostgresWakeUps
+
+        return PostgresWakeUps(self.session())
 
     def effects(self) -> Effects:
         """Receipts of effects; sessions of its own."""

@@ -20,6 +20,7 @@ from cronledger.worker.clog import Clog
 from cronledger.worker.handlers import Handler
 from cronledger.worker.invoke import Invoker
 from cronledger.worker.keeper import Keeper
+from cronledger.worker.listening import Listener, Looks
 from cronledger.worker.mailbox import Mailbox
 from cronledger.worker.settings import Access, WorkerSettings, refuse
 from cronledger.worker.signals import LEASE_LOST, STOPPING
@@ -56,6 +57,8 @@ class Worker:
         self._clog = Clog(settings.name, settings.concurrency, self._observe)
         self._mailbox = Mailbox(clock)
         self._alone = Alone(self._keeper, self._attempt_of)
+        self._looks = Looks(clock, self._mailbox.wake, settings.poll)
+        self._listener = Listener(access.wakeups, settings, self._looks, clock, self._observe)
         self._running: dict[int, Attempt] = {}
         self._unsettled: list[Attempt] = []
         self._stops = 0
@@ -95,6 +98,8 @@ class Worker:
         said = f"{settings.name}: queues {', '.join(settings.queues) or 'all'}; kinds"
         self._observe(Lifecycle("worker_started", f"{said} {', '.join(self._kinds)}"))
         self._keeper.start()
+        if not until_idle:
+            self._listener.start()
         try:
             while not self._over(until_idle):
                 self._say_draining()
@@ -126,6 +131,7 @@ class Worker:
             attempt.cancellation.cancel(STOPPING)
         if self._running:
             self._hand_back()
+        self._listener.stop()
         self._keeper.stop()
         self._invoker.stop()
         left = len(self._running) + len(self._unsettled)
@@ -165,9 +171,10 @@ class Worker:
         rescues = now >= self._rescue_at
         if rescues:
             steps.append(self._rescue)
+        woken = self._looks.due()
         if self._alone.waits:
             steps.append(self._let_alone)
-        elif not self._stops and not (rescues and idle):
+        elif not self._stops and (woken or not (rescues and idle)):
             steps.append(self._claim)
         errors = [error for step in steps if (error := failure_of_step(step)) is not None]
         if not errors:
@@ -245,6 +252,7 @@ class Worker:
         leases = self._queue.claim(
             settings.queues, self._kinds, room, settings.name, alone=not busy
         )
+        self._looks.found(len(leases))
         suspect = bool(leases) and leases[0].alone
         self._dry = len(leases) < room and not suspect
         if suspect and busy:
@@ -290,7 +298,7 @@ class Worker:
         full = busy >= self._settings.concurrency or self._clog.clogged
         if not self._stops and not full and (not self._dry or (until_idle and not busy)):
             return timedelta(0)
-        return self._settings.poll
+        return self._looks.within(self._settings.poll)
 
 
 def _was_stopped(attempt: Attempt) -> bool:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from cronledger.errors import ConfigError
 from cronledger.ports import Effects, LeasedQueue
 from cronledger.worker.handlers import Handler, refuse_unusable
+from cronledger.worker.wakeups import WakeUps
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,15 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a worker reaches the database; no two of these share a connection."""
+    """How a worker reaches the database; no two of these share a connection.
+
+    Without `wakeups` it only polls.
+    """
 
     queue: LeasedQueue
     keeper_queue: LeasedQueue
     effects: Effects
+    wakeups: WakeUps | None = None
 
 
 def refuse(settings: WorkerSettings, handlers: Mapping[str, Handler]) -> None:

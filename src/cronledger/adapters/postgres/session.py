@@ -6,8 +6,11 @@ Statements are files in sql/, one each; a method names the file.
 from __future__ import annotations
 
 import re
+import select
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -72,6 +75,23 @@ class Session:
             info = self._open().info
             return f"database {info.dbname} on {info.host or 'this host'}"
 
+    def pid(self) -> int:
+        """The server's process, as the other end of the connection names it."""
+        with self._guard():
+            return self._open().info.backend_pid
+
+    def notified(self, patience: timedelta, ended: socket.socket) -> bool:
+        """Whether a notification is there, within `patience` or until `ended` can be read."""
+        with self._guard():
+            connection = self._open()
+            if _heard(connection):
+                return True
+            waiting = select.poll()
+            waiting.register(connection.fileno(), select.POLLIN)
+            waiting.register(ended, select.POLLIN)
+            waiting.poll(max(patience / timedelta(milliseconds=1), 0))
+            return _heard(connection)
+
     def close(self) -> None:
         """Give the connection back to the server; the next use makes a new one."""
         if self._connection is not None:
@@ -109,6 +129,11 @@ class Session:
             ) from error
         except psycopg.Error as error:
             raise store_error(error, self._dsn) from error
+
+
+def _heard(connection: psycopg.Connection[Any]) -> bool:
+    """Whether a notification has arrived; those that have are gone with it."""
+    return bool(list(connection.notifies(timeout=0)))
 
 
 def store_error(error: psycopg.Error, dsn: str) -> StoreError:

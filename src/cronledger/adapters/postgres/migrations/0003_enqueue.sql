@@ -92,6 +92,9 @@ begin
       from fresh join spec on spec.id = fresh.schedule_id group by spec.queue, spec.kind)
   select f.schedule_id, f.logical_time, f.job_id from fresh f
    order by f.schedule_id, f.logical_time;
+  if found and cronledger.now() >= any (p_run_ats) then
+    perform cronledger.wake(q.id) from cronledger.queue q where q.name = any (p_queues);
+  end if;
 end $$;
 
 -- Write jobs that no schedule owes, once for each key of a queue, in the caller's transaction; gives
@@ -159,6 +162,9 @@ begin
   select array_agg(t.job_id) into fresh from taken t;
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind],
                                  coalesce(cardinality(fresh), 0));
+  if fresh is not null and coalesce(cronledger.now() >= any (p_run_ats), true) then
+    perform cronledger.wake(line.id);
+  end if;
   -- A second statement: its snapshot sees what another transaction has committed meanwhile.
   return query
   select k.key, k.job_id, k.job_id = any (coalesce(fresh, '{}'))

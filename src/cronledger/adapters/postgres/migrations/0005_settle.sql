@@ -172,6 +172,7 @@ begin
       perform cronledger.after_failure(held, 'released', 'handed back by ' || held.worker, true, null);
     else
       perform cronledger.put_back(held);
+      perform cronledger.wake(held.queue_id);
     end if;
     return next held.job_id;
   end loop;

@@ -23,6 +23,7 @@ begin
   values (made, cronledger.now(), line.id, p_priority, 0,
           coalesce(p_max_attempts, line.max_attempts), p_kind, p_schema_version, p_tenant);
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind], 1);
+  perform cronledger.wake(line.id);
   return made;
 end $$;
 

@@ -123,6 +123,7 @@ begin
   if not found then
     perform cronledger.refuse_job(p_job_id, 'retried now');
   end if;
+  perform cronledger.wake(j.queue_id) from cronledger.job j where j.id = p_job_id;
   perform cronledger.audit_job(p_actor, p_reason, 'retry', p_job_id, before);
   return 'eligible';
 end $$;
@@ -142,6 +143,7 @@ begin
     perform cronledger.after_failure(held, 'released', 'taken back by ' || p_actor, true, null);
   else
     perform cronledger.put_back(held);
+    perform cronledger.wake(held.queue_id);
   end if;
   perform cronledger.audit_job(p_actor, p_reason, 'release', p_job_id, before);
   return (cronledger.standing_of(p_job_id)) ->> 'state';
@@ -192,6 +194,9 @@ begin
   values (p_job_id, starts, ended.first_claimed_at, ended.queue_id, body.priority, ended.attempt,
           least(ended.attempt + body.max_attempts, 32767), body.kind, body.schema_version,
           body.ordering_key, body.tenant, 'replayed', 'replayed by ' || p_actor);
+  if starts <= cronledger.now() then
+    perform cronledger.wake(ended.queue_id);
+  end if;
   perform cronledger.audit_job(p_actor, p_reason, 'replay', p_job_id, before);
   return (cronledger.standing_of(p_job_id)) ->> 'state';
 end $$;
@@ -252,6 +257,7 @@ begin
   update cronledger.queue q
      set paused_at = null, paused_by = null, pause_reason = null, paused_until = null
    where q.id = before.id;
+  perform cronledger.wake(before.id);
   insert into cronledger.audit (actor, reason, action, subject, detail)
   values (p_actor, p_reason, 'resume', p_queue, jsonb_build_object(
     'before', jsonb_build_object('paused_at', before.paused_at, 'paused_by', before.paused_by,
