@@ -13,12 +13,14 @@ from cronledger.adapters.clock import SystemClock
 from cronledger.adapters.postgres.effects import PostgresEffects
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
+from cronledger.adapters.postgres.wakeups import PostgresWakeUps
 from cronledger.core.events import Attempted, Event, Lifecycle
 from cronledger.core.lifecycle import Failure, Lease, Settlement
 from cronledger.ports import LeasedQueue, Observe
 from cronledger.worker.handlers import Handler
 from cronledger.worker.pool import Worker
 from cronledger.worker.settings import Access, WorkerSettings
+from cronledger.worker.wakeups import WakeUps
 
 PATIENCE = 20.0
 EventT = TypeVar("EventT")
@@ -131,16 +133,21 @@ class Crew:
         concurrency: int = 4,
         poll: timedelta = timedelta(milliseconds=50),
         rescue: timedelta = timedelta(milliseconds=200),
+        wakeups: WakeUps | None = None,
     ) -> Worker:
-        """A worker that is not running yet."""
+        """A worker that is not running yet; without `wakeups` it only polls."""
         name = f"worker-{len(self._sessions)}"
         settings = WorkerSettings(name, ("default",), concurrency, poll, rescue)
         queue = Through(self._queue(), before)
         keeper_queue = Through(self._queue(), before_keeper)
         session = self._session()
         effects = PostgresEffects(session, lambda: psycopg.connect(self._dsn))
-        access = Access(queue, keeper_queue, effects)
+        access = Access(queue, keeper_queue, effects, wakeups)
         return Worker(settings, handlers, access, SystemClock(), observe or self.seen)
+
+    def wakeups(self) -> PostgresWakeUps:
+        """What wakes a worker up, on a connection of its own."""
+        return PostgresWakeUps(self._session("listener under test"))
 
     def start(self, worker: Worker) -> threading.Thread:
         """Run it on a thread until it is stopped."""
@@ -162,7 +169,7 @@ class Crew:
     def _queue(self) -> PostgresQueue:
         return PostgresQueue(self._session())
 
-    def _session(self) -> Session:
-        session = Session(self._dsn, "worker under test")
+    def _session(self, name: str = "worker under test") -> Session:
+        session = Session(self._dsn, name)
         self._sessions.append(session)
         return session

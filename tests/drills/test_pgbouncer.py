@@ -18,7 +18,7 @@ from crew import Crew
 from cronledger.adapters.postgres.controls import PostgresControls
 from cronledger.adapters.zones import PinnedZones
 from cronledger.core.audit import By
-from cronledger.core.events import Attempted
+from cronledger.core.events import Attempted, Lifecycle, LoopFailed
 from cronledger.worker import JobContext, Retry
 from ledgers import World
 from workbench import SessionFor, Workbench
@@ -101,4 +101,27 @@ def test_q080_ticks_workers_and_hands_need_no_session_of_their_own(
     PostgresControls(session_for(pooled)).cancel(late, By("mia", "nobody runs it"))
     assert bench.states([late]) == ["cancelled"]
     assert {row["state"] for row in bench.rows("table cronledger.effect")} == {"committed"}
+    crew.dismiss()
+
+
+def test_a_worker_behind_it_says_once_that_it_only_polls_and_works(
+    pooled: str, database: str, session_for: SessionFor
+) -> None:
+    crew = Crew(pooled)
+    crew.start(crew.make({"work": lambda job: None}, wakeups=crew.wakeups()))
+    told = crew.seen.told("worker_polls_only")
+    assert "a pooler stands between" in told
+    assert told.endswith("it looks for jobs every 0.05 s")
+    bench = Workbench(database, session_for)
+    ids = bench.enqueue(jobs=5)
+    crew.seen.wait_for(Attempted, 5)
+    assert bench.states(ids) == ["completed"] * 5
+    said = [e.what for e in crew.seen.events if isinstance(e, Lifecycle)]
+    assert said == ["worker_started", "worker_polls_only"]
+    assert not [e for e in crew.seen.events if isinstance(e, LoopFailed)]
+    # Nothing was left behind in a session that is somebody else's next.
+    with psycopg.connect(pooled, autocommit=True) as one, psycopg.connect(pooled) as two:
+        two.execute("select 1")  # keeps one of the two server sessions
+        for connection in (one, two):
+            assert connection.execute("select pg_listening_channels()").fetchall() == []
     crew.dismiss()

@@ -20,8 +20,8 @@ from cronledger.worker.wakeups import WakeUps
 # The database says at most once in 25 ms that there are jobs, and of a job whose transaction takes
 # longer it says so too early. So a worker that was woken looks again, so long after.
 AGAIN = tuple(timedelta(milliseconds=ms) for ms in (25, 75, 300))
-# A wake-up is for all who listen, and one of them gets the job. Whom two in a row brought nothing
-# hears of the next later, and later still: a large fleet must not do more by wake-ups than by polls.
+# A wake-up is for all who listen, and one of them gets the job. Whom more than two in a row brought
+# nothing hears of the next later, and later still, so that a large fleet does little in vain.
 IN_VAIN = 2
 REST = timedelta(milliseconds=25)
 REST_MAX = timedelta(seconds=1)
@@ -38,7 +38,7 @@ class Looks:
         self._clock = clock
         self._wake = wake
         self._rest_max = min(poll / 2, REST_MAX)
-        self._heard = False
+        self._heard = self._woken = False
         self._times: list[timedelta] = []
         self._in_vain = 0
 
@@ -54,21 +54,24 @@ class Looks:
         return min(REST * (1 << min(beyond, 10)), self._rest_max) if beyond > 0 else timedelta(0)
 
     def due(self) -> bool:
-        """Whether it is time for a look."""
+        """Whether it is time for a look; asked once for each pass."""
         now = self._clock.monotonic()
+        self._woken = self._heard
         if self._heard:
             self._heard = False
             self._times = [now + after for after in AGAIN] if self._in_vain < IN_VAIN else []
-            self._in_vain += 1
             return True
-        due = bool(self._times) and now >= self._times[0]
-        self._times = [time for time in self._times if time > now]
-        return due
+        if self._times and now >= self._times[0]:
+            del self._times[0]
+            return True
+        return False
 
     def found(self, jobs: int) -> None:
-        """So many jobs came of a claim, whatever it was for."""
+        """So many jobs came of the claim of this pass, whatever it was for."""
         if jobs:
             self._in_vain = 0
+        elif self._woken:
+            self._in_vain += 1
 
     def within(self, patience: timedelta) -> timedelta:
         """`patience`, or the time that is left until the next look."""
@@ -89,11 +92,10 @@ class Listener:
         observe: Observe,
     ) -> None:
         self._wakeups = wakeups
-        self._queues = settings.queues
+        self._settings = settings
         self._looks = looks
         self._clock = clock
         self._observe = observe
-        self._name = settings.name
         self._failures = 0
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -118,7 +120,8 @@ class Listener:
             try:
                 self._listen(wakeups)
             except RefusedError as error:
-                self._observe(Lifecycle("worker_polls_only", f"{self._name}: {error}"))
+                every = f"{self._settings.poll.total_seconds():g} s"
+                self._say("worker_polls_only", f"{error}; it looks for jobs every {every}")
                 break
             except Exception as error:  # whatever it was, the worker polls meanwhile
                 wakeups.close()
@@ -128,8 +131,8 @@ class Listener:
     def _listen(self, wakeups: WakeUps) -> None:
         """Listen until the connection fails or this ends, and renew in time."""
         while not self._ended.is_set():
-            if wakeups.listen(self._queues):
-                self._observe(Lifecycle("worker_listens", self._name))
+            if wakeups.listen(self._settings.queues):
+                self._say("worker_listens", "an idle queue's next job wakes it")
                 # What was enqueued between the last look and now was told to nobody.
                 self._looks.heard()
             self._failures = 0
@@ -146,6 +149,9 @@ class Listener:
 
     def _pause(self, error: Exception) -> None:
         self._failures += 1
-        delay = pause_after(self._failures, PAUSE_MAX, self._name)
+        delay = pause_after(self._failures, PAUSE_MAX, self._settings.name)
         self._observe(LoopFailed("listener", str(error), getattr(error, "sqlstate", ""), delay))
         self._ended.wait(delay.total_seconds())
+
+    def _say(self, what: str, detail: str) -> None:
+        self._observe(Lifecycle(what, f"{self._settings.name}: {detail}"))

@@ -13,7 +13,7 @@ class WakeUps(Protocol):
     def listen(self, queues: Sequence[str]) -> bool:
         """Listen for the next minute, on every queue if none is named; True if that is new.
 
-        Before it was, something may have gone unheard. Raises RefusedError if nobody can listen here.
+        Before it was, something may have gone unheard. RefusedError: nobody can listen here.
         """
 
     def wait(self, patience: timedelta) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -13,12 +14,14 @@ _POOLED = "0A000"
 
 
 class PostgresWakeUps:
-    """Implements `worker.listening.WakeUps` on one session."""
+    """Implements `worker.wakeups.WakeUps` on one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        # A wait for the connection's socket is a wait for this one as well.
-        self._ended, self._end = socket.socketpair()
+        # Whoever waits for the connection's socket waits for the first of these as well.
+        self._ends: tuple[socket.socket, socket.socket] | None = None
+        self._ended = False
+        self._ending = threading.Lock()
 
     def listen(self, queues: Sequence[str]) -> bool:
         """Listen for the next minute; True if that is new."""
@@ -32,12 +35,24 @@ class PostgresWakeUps:
 
     def wait(self, patience: timedelta) -> bool:
         """Whether something was heard within `patience`."""
-        return self._session.notified(patience, self._ended)
+        with self._ending:
+            if self._ended:
+                return False
+            self._ends = self._ends or socket.socketpair()
+            waited = self._ends[0]
+        return self._session.notified(patience, waited)
 
     def end(self) -> None:
         """End this wait and those to come."""
-        self._end.send(b"x")
+        with self._ending:
+            self._ended = True
+            if self._ends is not None:
+                self._ends[1].send(b"x")
 
     def close(self) -> None:
         """Give the connection back."""
         self._session.close()
+        with self._ending:
+            for end in self._ends or ():
+                end.close()
+            self._ends = None
