@@ -1,4 +1,5 @@
 """The queue beside bare tables, in one run: enqueue, drain by the protocol, drain by the worker.
+And how long a job on an idle queue waits for its start.
 
 python bench/jobs.py [--jobs N] [--database URL]
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -25,6 +27,8 @@ from cronledger.worker.settings import Access, WorkerSettings
 BATCH = 1000
 CLAIM = 100
 RUNS = 5
+STARTS = 100
+START_GAP = 0.4  # seconds between two jobs, so that the queue is idle again
 FLOOR = """
     create table if not exists public.floor (id bigint generated always as identity primary key,
                                              key text unique, payload jsonb);
@@ -90,6 +94,31 @@ def drain_by_worker(store: wiring.Store) -> None:
     worker.run_until_idle()
 
 
+def starts(store: wiring.Store) -> list[float]:
+    """Milliseconds from before the enqueue to the handler's first line, `STARTS` times, sorted."""
+    began: dict[str, float] = {}
+    ran: dict[str, float] = {}
+    access = Access(store.queue(), store.queue(), store.effects(), store.wakeups())
+    worker = Worker(
+        WorkerSettings("bench"),
+        {"work": lambda job: ran.setdefault(job.key, time.perf_counter()) and None},
+        access,
+        wiring.clock(),
+        lambda _: None,
+    )
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    session = store.session()
+    for n in range(STARTS):
+        time.sleep(START_GAP)
+        began[f"start-{n}"] = time.perf_counter()
+        session.script(ENQUEUE, {"keys": [f"start-{n}"], "n": 1})
+    time.sleep(2)
+    worker.stop()
+    thread.join()
+    return sorted((ran[key] - at) * 1000 for key, at in began.items())
+
+
 def drain_floor(session: Session) -> None:
     """One statement for each `CLAIM` rows."""
     while session.script(FLOOR_DRAIN, {"n": CLAIM}):
@@ -141,6 +170,10 @@ def main() -> None:
             for name, rates in measure(store, asked.jobs).items():
                 spread = f"{min(rates):,.0f} to {max(rates):,.0f}"
                 print(f"{name:<32} {statistics.median(rates):>10,.0f}   {spread}")
+            waits = starts(store)
+            found = [waits[STARTS // 2], waits[STARTS * 99 // 100 - 1], waits[-1]]
+            said = ", ".join(f"{wait:.1f}" for wait in found)
+            print(f"start on an idle queue, {STARTS} jobs: p50, p99, most {said} ms")
         finally:
             store.close()
 
