@@ -14,8 +14,10 @@ import pytest
 from cronledger import JobSpec, enqueue_once
 from cronledger.adapters.postgres.controls import PostgresControls
 from cronledger.adapters.postgres.ledger import PostgresLedger
+from cronledger.adapters.postgres.wakeups import PostgresWakeUps
 from cronledger.core.audit import By
 from cronledger.core.lifecycle import Failure
+from cronledger.errors import StoreError
 from workbench import SessionFor, Workbench
 
 BY = By("mia", "somebody asked for it")
@@ -215,6 +217,15 @@ def test_who_speaks_through_a_pooler_is_told_so_and_hears_nothing(bench: Workben
         pytest.raises(psycopg.errors.FeatureNotSupported, match="a pooler stands between"),
     ):
         connection.execute(LISTEN, [[], connection.info.backend_pid + 1])
+
+
+def test_where_there_is_no_ledger_one_may_be_restored_yet(
+    empty_database: str, session_for: SessionFor
+) -> None:
+    wakeups = PostgresWakeUps(session_for(empty_database))
+    with pytest.raises(StoreError, match="has no ledger"):  # RefusedError would end the listener
+        wakeups.listen([])
+    wakeups.close()
 
 
 def test_nothing_is_sent_to_nobody(bench: Workbench, ear: Ear) -> None:

@@ -28,6 +28,8 @@ class PostgresWakeUps:
         asked = {"queues": list(queues), "pid": self._session.pid()}
         try:
             return bool(self._session.run("listen", asked))
+        except RefusedError as error:  # no ledger: one may be restored yet, so ask again
+            raise StoreError(f"database: {error}") from error
         except StoreError as error:
             if error.sqlstate == _POOLED:
                 raise RefusedError(str(error).removeprefix("database: ")) from error
