@@ -9,7 +9,7 @@ from datetime import timedelta
 from cronledger.core.lifecycle import Failure, Lease
 from cronledger.ports import Clock, Effects
 from cronledger.worker.context import Cancellation, context_of
-from cronledger.worker.signals import LEASE_LOST, TIMEOUT
+from cronledger.worker.signals import LEASE_LOST, STOPPING, TIMEOUT
 
 
 class Attempt:
@@ -53,6 +53,11 @@ class Attempt:
     def over(self) -> bool:
         """Whether it has ended, though its handler may run on."""
         return self._over
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it ended because its worker leaves."""
+        return self.failure is not None and self.failure.error_class == STOPPING
 
     def finish(self, failure: Failure | None) -> bool:
         """End the attempt, completed if there is no failure; False if it had ended before."""

@@ -144,12 +144,8 @@ class Worker:
         for their leases; of handlers that run on, the leases expire."""
         until = self._clock.monotonic() + HAND_BACK
         while self._running and (left := until - self._clock.monotonic()) > timedelta(0):
-            ended = self._mailbox.take(left, expected=len(self._running))
-            for attempt in ended:
-                del self._running[attempt.lease.token]
-            self._keeper.drop(ended)
-            self._unsettled += ended
-        told = [a for a in self._unsettled if not a.lost and _was_stopped(a)]
+            self._take(left)
+        told = [a for a in self._unsettled if not a.lost and a.was_stopped]
         for step in (lambda: self._release(told), self._settle):
             error = failure_of_step(step)
             if error is not None:
@@ -282,13 +278,16 @@ class Worker:
 
     def _collect(self, until_idle: bool) -> None:
         """Wait for ended attempts, a stop, or the time of the next pass."""
-        ended = self._mailbox.take(self._patience(until_idle), expected=len(self._running))
+        self._take(self._patience(until_idle))
+        if not self._stops:
+            self._clog.look(self._invoker.abandoned())
+
+    def _take(self, patience: timedelta) -> None:
+        ended = self._mailbox.take(patience, expected=len(self._running))
         for attempt in ended:
             del self._running[attempt.lease.token]
         self._keeper.drop(ended)
         self._unsettled += ended
-        if not self._stops:
-            self._clog.look(self._invoker.abandoned())
 
     def _patience(self, until_idle: bool) -> timedelta:
         paused = self._paused_until - self._clock.monotonic()
@@ -299,7 +298,3 @@ class Worker:
         if not self._stops and not full and (not self._dry or (until_idle and not busy)):
             return timedelta(0)
         return self._looks.within(self._settings.poll)
-
-
-def _was_stopped(attempt: Attempt) -> bool:
-    return attempt.failure is not None and attempt.failure.error_class == STOPPING

@@ -93,7 +93,8 @@ begin
   select f.schedule_id, f.logical_time, f.job_id from fresh f
    order by f.schedule_id, f.logical_time;
   if found and cronledger.now() >= any (p_run_ats) then
-    perform cronledger.wake(q.id) from cronledger.queue q where q.name = any (p_queues);
+    perform cronledger.wake(q.id) from cronledger.queue q
+     where q.name in (select job ->> 'queue' from jsonb_array_elements(p_jobs) job);
   end if;
 end $$;
 
