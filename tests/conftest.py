@@ -72,6 +72,7 @@ def _template(dsn: str) -> str:
     _administer(dsn, "create database {}", name)
     session = Session(_with_database(dsn, name), "tests")
     migrate.migrate(session)
+    session.script(Path(__file__).with_name("clock.sql").read_text(encoding="utf-8"))
     session.close()
     return name
 

@@ -96,6 +96,13 @@ def file_schema() -> str:
     return schema_text(PinnedZones().names())
 
 
+def roles_script() -> str:
+    """The roles of the database and their rights, as SQL."""
+    from cronledger.adapters.postgres.migrate import roles_script
+
+    return roles_script()
+
+
 def sample_file() -> str:
     """The commented file that `init` writes."""
     from cronledger.adapters.config.load import sample
@@ -211,6 +218,12 @@ class Store:
         from cronledger.adapters.postgres import migrate
 
         migrate.check(self.session())
+
+    def check_rights(self, role: str) -> None:
+        """Raises RefusedError unless the login may do what the role may."""
+        from cronledger.adapters.postgres import migrate
+
+        migrate.check_rights(self.session(), role)
 
     def close(self) -> None:
         """Close every session; the embedded server stops with its last user."""

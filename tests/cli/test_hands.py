@@ -145,3 +145,39 @@ def test_a_crontab_is_imported_ticked_and_run(
 
 def test_a_worker_has_handlers_or_commands(desk: Desk) -> None:
     assert desk("work", "--until-idle").code == 2
+
+
+def test_an_effect_in_doubt_is_found_and_resolved(desk: Desk) -> None:
+    (id_,) = desk.bench.enqueue()
+    (lease,) = desk.bench.claim()
+    fence = {"i": lease.job_id, "t": lease.token}
+    desk.bench.rows("select cronledger.effect_begin(%(i)s, %(t)s, 'mail', 'f', null)", **fence)
+    listed = desk("effects", "list", "--state", "started", "-o", "json").json["effects"]
+    assert [(row["key"], row["effect"], row["job_id"]) for row in listed] == [
+        (lease.key, "mail", id_)
+    ]
+    assert desk("effects", "resolve", lease.key, "mail", *WHY).code == 2  # which of the two?
+    never = ("effects", "resolve", lease.key, "mail", "--never-happened")
+    assert desk(*never, "--result", "{}", *WHY).code == 2
+    happened = ("effects", "resolve", lease.key, "mail", "--happened")
+    assert desk(*happened, "--result", "{not json", *WHY).code == 2
+    done = desk(*happened, "--result", '{"message": "m-1"}', *WHY)
+    assert done.out == f"mail of {lease.key}: committed\n"
+    assert desk(*never, *WHY).code == 4  # there is nothing to decide any more
+    assert desk("effects", "resolve", lease.key, "fax", "--happened", *WHY).code == 2
+    (row,) = desk("effects", "list", "--key", lease.key, "-o", "json").json["effects"]
+    assert (row["state"], row["result"]) == ("committed", {"message": "m-1"})
+    assert "no receipt" in desk("effects", "list", "--state", "void").err
+    assert desk("effects", "list", "--state", "asleep").code == 2
+    assert desk("audit", "list", "-o", "json").json["audit"][0]["action"] == "resolve"
+
+
+def test_prune_shows_first_and_then_does_it(desk: Desk) -> None:
+    desk.bench.enqueue(jobs=3)
+    desk.bench.queue.complete(desk.bench.claim(2))
+    desk.bench.session.script("update cronledger.ledger set keep_jobs = '1 day'")
+    shown = desk("prune")
+    assert shown.out.splitlines()[0] == "        0  finished jobs"
+    assert shown.out.endswith("dry run: add --apply to drop them\n")
+    done = desk("prune", "--apply")
+    assert done.out == "dropped 0 days and 0 single jobs, 0 keys, 0 receipts\n"

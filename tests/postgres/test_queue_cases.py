@@ -25,7 +25,6 @@ OURS = {"queue", "worker", "ops", "scheduler", "migrate", "metrics"}
 # What has no test under its id yet, and why.
 WAITING = {
     "Q010": "leases know no names; no test of its own yet",
-    "Q022": "needs `doctor`",
     "Q025": "no test of its own yet",
     "Q031": "tests/drills/test_receipts.py shows it under Q152",
     "Q043": "a bad row is not put aside",
@@ -35,14 +34,8 @@ WAITING = {
     "Q060": "no floor hint yet",
     "Q061": "the settings are there, nothing measures them",
     "Q067": "tests/observe/test_alerts.py shows it without its id",
-    "Q078": "there are no roles yet",
-    "Q081": "no test of its own yet",
     "Q084": "no failover in the tests yet",
     "Q085": "no test of its own yet",
-    "Q092": "the file bounds a payload; the database does not yet",
-    "Q093": "another shape is another kind; see docs/handlers.md",
-    "Q130": "there is no fairness yet",
-    "Q131": "priorities are strict",
     "Q141": "there are no chunks yet",
     "Q142": "there are no chunks yet",
 }

@@ -120,7 +120,7 @@ def test_a_day_without_tables_goes_job_by_job(
     world.at("2026-03-16T00:00:00")
     pruned = prune(world)
     assert (pruned.days, pruned.jobs) == (0, 3)
-    assert len(world.sql("select from cronledger.jobs")) == 2
+    assert len(world.sql("select id from cronledger.jobs")) == 2
 
 
 def test_a_lock_on_history_makes_it_wait_only_a_moment(old: World) -> None:

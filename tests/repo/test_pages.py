@@ -16,7 +16,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"(?:^\$? ?|`)cronledger ((?:[a-z-]+)(?: [^`\n|;]*)?)", re.MULTILINE)
 # Where a sentence begins with the name.
 PROSE = ("turns ",)
-GROUPS = {"jobs", "dead", "queue", "audit", "export"}
+GROUPS = {"jobs", "dead", "effects", "queue", "audit", "export"}
 
 
 def commands() -> list[tuple[str, str]]:

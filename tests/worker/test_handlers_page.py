@@ -105,17 +105,19 @@ def test_every_handler_of_the_page_ends_as_it_says(
 ) -> None:
     app = names["app"]
     assert set(app) == {"report", "ping-partner", "charge", "mirror", "pay-out", "invoice"} | {
-        "report.v2"
+        "pages",
+        "pages@2",
     }
     bench.rows("create table public.account (balance int); insert into public.account values (100)")
     for kind in ("report", "ping-partner", "mirror", "pay-out", "invoice"):
         bench.enqueue(kind, payload={"format": "pdf"})
     bench.enqueue("charge")
     bench.enqueue("charge", payload={"customer": 7}, timeout=timedelta(minutes=1))
+    bench.enqueue("pages", schema_version=2, payload={"pages": [1, 2]})
     crew.make(app).run_until_idle()
     ended = {
         (event.lease.kind, event.settlement, event.error_class)
-        for event in crew.seen.wait_for(Attempted, 7)
+        for event in crew.seen.wait_for(Attempted, 8)
     }
     assert ended == {
         ("report", Settlement.COMPLETED, None),
@@ -123,6 +125,7 @@ def test_every_handler_of_the_page_ends_as_it_says(
         ("invoice", Settlement.COMPLETED, None),
         ("ping-partner", Settlement.COMPLETED, None),
         ("mirror", Settlement.COMPLETED, None),
+        ("pages", Settlement.COMPLETED, None),
         ("charge", Settlement.DEAD, "discard"),
         ("charge", Settlement.RETRYING, "retry"),
     }

@@ -16,6 +16,7 @@ from cronledger.core.events import (
     Enqueued,
     Event,
     FileReloaded,
+    HistoryPruned,
     KeysLeftOut,
     LeaseLost,
     Lifecycle,
@@ -27,6 +28,7 @@ from cronledger.core.events import (
 )
 from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.core.plan import LeftOut, Reason
+from cronledger.core.retention import Pruned
 
 NOON = datetime(2026, 8, 7, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -112,6 +114,12 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "warning",
         "reconciled",
         {"missing": 1, "unexpected": 2, "orphaned": 3, "duration_s": 1.0},
+    ),
+    (
+        HistoryPruned(Pruned(1, 2, 3, 4)),
+        "info",
+        "pruned",
+        {"days": 1, "jobs": 2, "keys": 3, "receipts": 4},
     ),
     (VersionsNoted(("a",), ("b",)), "info", "versions_noted", {"opened": ["a"], "ended": ["b"]}),
     (

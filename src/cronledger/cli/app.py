@@ -14,6 +14,8 @@ from cronledger.cli import (
     dead,
     demo,
     diff,
+    doctor,
+    effects,
     explain,
     export,
     imports,
@@ -68,12 +70,14 @@ def build() -> typer.Typer:
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
     app.command()(prune.prune)
+    app.command()(doctor.doctor)
     app.command()(backdate.backdate)
     app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)
     app.add_typer(jobs.jobs, name="jobs")
     app.add_typer(dead.dead, name="dead")
+    app.add_typer(effects.effects, name="effects")
     app.add_typer(queue.queue, name="queue")
     app.add_typer(queue.audit, name="audit")
     app.add_typer(export.export, name="export")

@@ -41,6 +41,14 @@ def schema(
         render.tell(f"wrote {output}")
 
 
+@export.command()
+def roles() -> None:
+    """The database roles and their rights, as SQL for whoever owns the schema."""
+    from cronledger import wiring
+
+    sys.stdout.write(wiring.roles_script())
+
+
 def write(path: Path, text: str) -> None:
     """Write a file. Raises RefusedError if that cannot be done."""
     try:

@@ -112,6 +112,7 @@ def work(
     span = duration(poll, "--poll")
     options = processes.WorkOptions(app, commands, queue or [], concurrency, span)
     with database(ctx, database_url, "work") as store:
+        store.check_rights("worker")
         worker = processes.worker(options, store, wiring.event_log())
         if until_idle:
             worker.run_until_idle()

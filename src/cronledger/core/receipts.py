@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -28,6 +29,22 @@ class Begun:
 
     decision: Decision
     idempotency_key: str | None
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt as operators see it. `generation` counts on when an effect never happened."""
+
+    key: str
+    effect: str
+    state: str
+    generation: int
+    started_at: datetime
+    committed_at: datetime | None
+    provider_window: timedelta | None
+    attempt: int
+    job_id: int
     result: Any
 
 

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from cronledger.core.audit import Audit, By
+from cronledger.core.doctor import Ailment
 from cronledger.core.lifecycle import Failure, Job, Lease, QueueStanding, Settlement
-from cronledger.core.receipts import Begun
+from cronledger.core.receipts import Begun, Receipt
 
 
 class LeasedQueue(Protocol):
@@ -97,6 +98,12 @@ class Jobs(Protocol):
     ) -> list[Audit]:
         """Manual changes, the newest first."""
 
+    def receipts(self, key: str | None, state: str | None, limit: int) -> list[Receipt]:
+        """Receipts of effects, the newest first."""
+
+    def ailments(self) -> list[Ailment]:
+        """What is wrong with the database of the ledger."""
+
 
 class Controls(Protocol):
     """What operators do by hand, each with its audit row in one transaction.
@@ -125,6 +132,9 @@ class Controls(Protocol):
 
     def pause(self, queue: str, until: datetime | None, by: By) -> None:
         """Stop the claims of a queue."""
+
+    def resolve(self, key: str, effect: str, result: str | None, by: By, *, happened: bool) -> str:
+        """Say whether an effect that was begun has happened (`result`: JSON); its state then."""
 
     def resume(self, queue: str, by: By) -> bool:
         """Let them go on; False if it was not paused."""

@@ -54,6 +54,11 @@ class PostgresControls:
         """Let them go on; False if it was not paused."""
         return bool(self._do("resume_queue", by, queue=queue))
 
+    def resolve(self, key: str, effect: str, result: str | None, by: By, *, happened: bool) -> str:
+        """Say whether an effect that was begun has happened; returns its state."""
+        given = {"scope": key, "name": effect, "happened": happened, "result": result}
+        return str(self._do("effect_resolve", by, **given))
+
     def _do(self, statement: str, who: By, **parameters: Any) -> Any:
         """Run a function that answers with one value."""
         given = {**parameters, "actor": who.actor, "reason": who.reason}
@@ -69,7 +74,8 @@ def _refusals() -> Iterator[None]:
     except StoreError as error:
         said = str(error).removeprefix("database: ")
         if error.sqlstate == _NO_SUCH:
-            raise ConfigError(f"{said}; `jobs list` and `queue list` show what there is") from error
+            shown = "`jobs list`, `queue list` and `effects list` show what there is"
+            raise ConfigError(f"{said}; {shown}") from error
         if error.sqlstate == _WRONG_STATE:
             raise RefusedError(f"{said}; `jobs show` says where it stands") from error
         raise

@@ -116,6 +116,21 @@ def _apply(session: Session, migration: Migration) -> bool:
     return True
 
 
+def check_rights(session: Session, role: str) -> None:
+    """Raises RefusedError with every function that the login may not call and the role may."""
+    missing = [row["routine"] for row in session.run("missing_rights", {"role": role})]
+    if missing:
+        raise RefusedError(
+            f"this login may not call {', '.join(missing)}; grant it cronledger_{role}, see "
+            "`cronledger export roles`"
+        )
+
+
+def roles_script() -> str:
+    """What makes the roles and grants them their rights."""
+    return resources.files(__package__).joinpath("roles.sql").read_text("utf-8")
+
+
 def check(session: Session) -> None:
     """Raises RefusedError unless every migration is applied."""
     waiting = pending(session)

@@ -10,6 +10,7 @@ from psycopg.rows import DictRow
 from cronledger.adapters.postgres.floor import Floor
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.audit import Audit
+from cronledger.core.doctor import Ailment
 from cronledger.core.lifecycle import (
     Failure,
     Job,
@@ -18,6 +19,7 @@ from cronledger.core.lifecycle import (
     QueueStanding,
     Settlement,
 )
+from cronledger.core.receipts import Receipt
 from cronledger.ports import Chosen
 
 
@@ -111,6 +113,15 @@ class PostgresQueue:
         """Manual changes, the newest first."""
         asked = {"subject": subject, "action": action, "actor": actor, "limit": limit}
         return [Audit(**row) for row in self._session.run("audits", asked)]
+
+    def receipts(self, key: str | None, state: str | None, limit: int) -> list[Receipt]:
+        """Receipts of effects, the newest first."""
+        asked = {"scope": key, "state": state, "limit": limit}
+        return [Receipt(**row) for row in self._session.run("effects", asked)]
+
+    def ailments(self) -> list[Ailment]:
+        """What is wrong with the database of the ledger."""
+        return [Ailment(**row) for row in self._session.run("doctor", {})]
 
     def _still_ours(self, name: str, leases: Sequence[Lease]) -> frozenset[int]:
         tokens, rows = self._fenced(name, leases)

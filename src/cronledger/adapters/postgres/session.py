@@ -127,6 +127,11 @@ class Session:
             raise RefusedError(
                 "the database has no ledger of this version; run `cronledger migrate` first"
             ) from error
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise RefusedError(
+                f"{store_error(error, self._dsn)}; grant this login the role that it needs, see "
+                "`cronledger export roles`"
+            ) from error
         except psycopg.Error as error:
             raise store_error(error, self._dsn) from error
 

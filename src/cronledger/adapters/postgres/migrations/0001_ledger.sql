@@ -2,13 +2,10 @@
 
 create schema if not exists cronledger;
 
--- The database's clock decides. STABLE, so that a condition on it can use an index;
--- the setting lets a test travel in time without touching any statement.
+-- The database's clock decides. STABLE, so that a condition on it can use an index; a function, so
+-- that a test may put another in its place and travel in time without touching any statement.
 create function cronledger.now() returns timestamptz
-language sql stable parallel safe as $$
-  select coalesce(nullif(current_setting('cronledger.test_now', true), '')::timestamptz,
-                  statement_timestamp())
-$$;
+language sql stable parallel safe as $$ select statement_timestamp() $$;
 
 create table cronledger.schedule (
   id         int generated always as identity primary key,

@@ -18,7 +18,7 @@ begin
                   where o.job_id >= first and o.job_id < first + 10000000000);
     execute format('create table cronledger.%I partition of cronledger.job for values from (%s) to (%s)',
                    'job_' || first / 10000000000, first, first + 10000000000);
-    execute format('create table cronledger.%I partition of cronledger.outcome for values from (%s) to (%s)',
+    execute format('create table if not exists cronledger.%I partition of cronledger.outcome for values from (%s) to (%s)',
                    'outcome_' || first / 10000000000, first, first + 10000000000);
     made := made + 1;
   end loop;
