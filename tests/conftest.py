@@ -104,6 +104,12 @@ def database(embedded_dsn: str, embedded_template: str) -> Iterator[str]:
     yield from _copy(embedded_dsn, embedded_template)
 
 
+@pytest.fixture(scope="module")
+def module_database(embedded_dsn: str, embedded_template: str) -> Iterator[str]:
+    """As `database`, for the tests of one file together."""
+    yield from _copy(embedded_dsn, embedded_template)
+
+
 @pytest.fixture(params=["embedded", "machine"])
 def any_database(request: pytest.FixtureRequest) -> Iterator[str]:
     """As `database`, on PostgreSQL 18 and then on the machine's own server."""
@@ -160,7 +166,19 @@ def bench(database: str, session_for: Callable[..., Session]) -> Workbench:
 
 
 @pytest.fixture
-def crew(database: str) -> Iterator[Crew]:
-    crew = Crew(database)
-    yield crew
-    crew.dismiss()
+def crew_of() -> Iterator[Callable[[str], Crew]]:
+    """Makes the workers of a database."""
+    made: list[Crew] = []
+
+    def make(dsn: str) -> Crew:
+        made.append(Crew(dsn))
+        return made[-1]
+
+    yield make
+    for crew in made:
+        crew.dismiss()
+
+
+@pytest.fixture
+def crew(database: str, crew_of: Callable[[str], Crew]) -> Crew:
+    return crew_of(database)

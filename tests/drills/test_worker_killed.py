@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import pytest
 
+from commands import until
 from workbench import SessionFor, Workbench
 
 SCRIPT = Path(__file__).parents[1] / "worker" / "one_worker.py"
@@ -173,6 +174,44 @@ def test_the_late_completion_of_a_worker_that_slept_past_its_lease_is_refused_an
     assert sum(bench.counted(STALE).values()) == asked
     sleeper.signal(signal.SIGTERM)
     assert sleeper.wait() == 0
+
+
+def test_q010_of_two_workers_with_one_name_only_the_dead_one_loses_its_lease(
+    bench: Workbench, start: Callable[[str], Process]
+) -> None:
+    first_id, second_id = bench.enqueue(jobs=2)
+    first = start("app")
+    first.said.wait_for(began(1))
+    second = start("app")
+    second.said.wait_for(began(1))
+    taken = {row["job_id"] for row in bench.rows("select job_id from cronledger.lease")}
+    assert taken == {first_id, second_id}
+    first.signal(signal.SIGKILL)
+    until(lambda: bench.counted(EXPIRED), "a lease has expired", PATIENCE)
+    second.let_the_handler_end()  # it holds its own, and goes on with that of the dead one
+    second.said.wait_for(began(2))
+    second.let_the_handler_end()
+    until(lambda: bench.states([first_id, second_id]) == ["completed"] * 2, "both", PATIENCE)
+    assert bench.counted(EXPIRED) == {("default", "work"): 1}
+
+
+def test_q025_a_worker_that_drains_takes_nothing_from_its_successor(
+    bench: Workbench, start: Callable[[str], Process]
+) -> None:
+    (first_id,) = bench.enqueue()
+    old = start("app")
+    old.said.wait_for(began(1))
+    old.signal(signal.SIGTERM)
+    old.logged.wait_for(lambda line: "worker_draining" in line)
+    (second_id,) = bench.enqueue()
+    new = start("app")
+    new.said.wait_for(began(1))
+    new.let_the_handler_end()
+    assert new.attempt("completed")["job_id"] == second_id
+    old.let_the_handler_end()
+    assert old.attempt("completed")["job_id"] == first_id
+    assert old.wait() == 0
+    assert bench.counted(STALE) == {}
 
 
 def test_a_worker_that_is_told_to_stop_ends_its_job_first(

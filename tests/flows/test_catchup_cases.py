@@ -144,3 +144,22 @@ def test_no_case_and_no_alternative_vanishes() -> None:
         asked = {"", *(a["when"] for a in case.get("alternatives", []))} - {MISSED}
         assert name in alone or {(name, when) for when in asked} <= played_here
     assert len(CASES) == 7
+
+
+@pytest.mark.parametrize(
+    ("catchup", "enqueued", "left_out"),
+    [
+        ("{policy: none}", [], {"policy_none": 6}),
+        ("{policy: latest}", ["07"], {"coalesced": 5}),
+        ("{policy: all, window: PT4H}", ["04", "05", "06", "07"], {"outside_window": 2}),
+    ],
+)
+def test_q047_what_fell_due_while_nothing_ran_is_decided_on_and_kept(
+    world: World, catchup: str, enqueued: list[str], left_out: dict[str, int]
+) -> None:
+    line = f"m: cron: '0 * * * *', timezone: UTC, catchup: {catchup}"
+    world.at("2026-03-01T00:30:00").load(line)
+    world.at("2026-03-01T01:30:00").tick()
+    world.at("2026-03-01T07:30:00")
+    assert world.enqueued() == [f"m:2026-03-01T{hour}:00:00Z" for hour in enqueued]
+    assert {reason: count for *_, reason, count in world.left_out()} == left_out

@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
 
+import psycopg
 import pytest
 import yaml
 
+from commands import until
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.lifecycle import Failure, Settlement
@@ -24,18 +26,8 @@ CASES = yaml.safe_load(CASES_FILE.read_text(encoding="utf-8"))["cases"]
 OURS = {"queue", "worker", "ops", "scheduler", "migrate", "metrics"}
 # What has no test under its id yet, and why.
 WAITING = {
-    "Q010": "leases know no names; no test of its own yet",
-    "Q025": "no test of its own yet",
-    "Q031": "tests/drills/test_receipts.py shows it under Q152",
-    "Q043": "a bad row is not put aside",
-    "Q047": "tests/flows/test_catchup_cases.py shows it by its own cases",
-    "Q048": "no timeout for single statements yet",
-    "Q056": "no test of its own yet",
+    "Q048": "there is one target so far, the ledger's own tables; see the adapters",
     "Q060": "no floor hint yet",
-    "Q061": "the settings are there, nothing measures them",
-    "Q067": "tests/observe/test_alerts.py shows it without its id",
-    "Q084": "no failover in the tests yet",
-    "Q085": "no test of its own yet",
     "Q141": "there are no chunks yet",
     "Q142": "there are no chunks yet",
 }
@@ -317,3 +309,52 @@ def test_q105_the_limit_of_attempts_is_kept_and_zero_is_none(bench: Workbench) -
     for wrong in ("0", "101"):
         with pytest.raises(StoreError):
             bench.rows(f"update cronledger.queue set max_attempts = {wrong}")
+
+
+def test_q043_one_bad_row_keeps_no_other_from_being_promoted_or_claimed(bench: Workbench) -> None:
+    (twice,) = bench.enqueue()
+    (leased,) = bench.enqueue()
+    copy = "insert into cronledger.{} ({c}) select {c} from cronledger.{} where job_id = %(i)s"
+    shared = "job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind"
+    bench.rows(copy.format("deferred", "ready", c=shared) + " returning 1", i=twice)
+    assert len(bench.claim(9)) == 2
+    bench.rows(copy.format("ready", "lease", c=shared) + " returning 1", i=leased)
+    good = bench.enqueue(jobs=100)
+    bench.rows(
+        "with moved as (delete from cronledger.ready where job_id = any (%(ids)s) returning *)"
+        f" insert into cronledger.deferred ({shared}) select {shared} from moved returning 1",
+        ids=good,
+    )
+    assert sorted(lease.job_id for lease in bench.claim(200)) == good
+    assert bench.claim(200) == []
+    (row,) = bench.rows("select count(*) as n from cronledger.ready")
+    assert row["n"] == 0
+
+
+def test_q056_a_claim_whose_answer_was_lost_comes_back_once_and_charged(bench: Workbench) -> None:
+    (id_,) = bench.enqueue()
+    lost = psycopg.connect(bench.dsn, autocommit=True)
+    lost.pgconn.send_query(b"select job_id from cronledger.claim('{default}', '{work}', 1, 'lost')")
+    until(lambda: bench.states([id_]) == ["leased"], "the claim is committed")
+    lost.close()  # and its answer was never read
+    expire_all(bench)
+    assert [bench.queue.rescue(10), bench.queue.rescue(10)] == [1, 0]
+    job = bench.queue.job(id_)
+    assert job is not None
+    assert (job.state, job.attempt, job.error_class) == ("retrying", 1, "lease_expired")
+
+
+def test_q061_the_hot_tables_do_not_grow_with_what_goes_through_them(bench: Workbench) -> None:
+    sizes = list[int]()
+    for _ in range(6):
+        bench.enqueue(jobs=2000)
+        while leases := bench.claim(200):
+            bench.queue.complete(leases)
+        # As autovacuum does by the settings of these tables, which a test cannot wait for.
+        bench.session.script("vacuum cronledger.ready, cronledger.lease")
+        (row,) = bench.rows(
+            "select sum(pg_total_relation_size(c))::bigint as size"
+            " from unnest(array['cronledger.ready', 'cronledger.lease']::regclass[]) c"
+        )
+        sizes.append(row["size"])
+    assert sizes[-1] <= sizes[1] * 1.25

@@ -165,3 +165,27 @@ def test_it_writes_nothing_even_by_mistake(busy: World) -> None:
 
     with pytest.raises(StoreError, match="read-only"):
         write()
+
+
+def test_q067_a_deep_queue_that_drains_is_young_and_a_shallow_one_that_is_stuck_is_old(
+    any_database: str, session_for: Callable[..., Session], zones: PinnedZones
+) -> None:
+    world = World(session_for(any_database), zones).at("2026-03-01T12:00")
+    world.load("y: cron: '0 0 1 1 *'", queues="queues: {a: {}, b: {}, c: {}, d: {}}\n")
+    enqueue = (
+        "select count(*) from cronledger.enqueue_once(%(queue)s, 'k',"
+        " (select array_agg(n::text) from generate_series(1, %(n)s) n),"
+        " array_fill('{}'::jsonb, array[%(n)s]),"
+        " array_fill(%(run_at)s::timestamptz, array[%(n)s]))"
+    )
+    for queue, depth, at in (("a", 10_000, "11:59:57"), ("b", 1, "08:00"), ("c", 5, "06:00")):
+        world.at(f"2026-03-01T{at}").sql(enqueue, queue=queue, n=depth, run_at=None)
+    world.at("2026-03-01T12:00").sql(enqueue, queue="d", n=7, run_at=time("2026-03-02T00:00"))
+    world.sql("select cronledger.pause_queue('c', null, 'mia', 'the partner is down')")
+    ages = {
+        queue.queue: queue.oldest_eligible and (world.now - queue.oldest_eligible).total_seconds()
+        for queue in taken(world).queues
+    }
+    assert ages == {"a": 3, "b": 14_400, "c": 21_600, "d": None, "default": None}
+    paused = {queue.queue for queue in taken(world).queues if queue.claims_paused}
+    assert paused == {"c"}

@@ -261,3 +261,27 @@ def test_a_lost_lease_keeps_its_slot_until_the_handler_ends(bench: Workbench, cr
     crew.seen.wait_for(Attempted, 2)
     assert most == 1
     assert bench.states(first + second) == ["retrying", "completed"]
+
+
+def test_q031_an_event_loop_that_a_handler_blocks_loses_no_lease(
+    bench: Workbench, crew: Crew
+) -> None:
+    bench.line(lease=2 * SECOND)
+    enough, extensions, calls = threading.Event(), list[str](), list[str]()
+
+    def note(call: str) -> None:
+        extensions.append(call)
+        if len(extensions) == 7:  # a third of the lease apart: twice the lease has passed
+            enough.set()
+
+    async def blocking(job: JobContext) -> None:
+        assert enough.wait(PATIENCE)
+        with job.write_once("mail") as effect:
+            if effect.should_run:
+                calls.append(effect.key)
+                effect.commit({})
+
+    bench.enqueue()
+    crew.make({"work": blocking}, before_keeper=note).run_until_idle()
+    assert crew.seen.attempts() == [(1, Settlement.COMPLETED, None)]
+    assert len(calls) == 1

@@ -132,6 +132,10 @@ class Session:
                 f"{store_error(error, self._dsn)}; grant this login the role that it needs, see "
                 "`cronledger export roles`"
             ) from error
+        except psycopg.errors.ReadOnlySqlTransaction as error:
+            # A standby, or a primary that was one a moment ago; this session will not see it end.
+            self.close()
+            raise store_error(error, self._dsn) from error
         except psycopg.Error as error:
             raise store_error(error, self._dsn) from error
 

@@ -21,6 +21,9 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set j
   select job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
          expiries, kind, schema_version, ordering_key, tenant
     from due
+  -- A row that is ready already is the same job, put there by some hand: one of the two is enough, and
+  -- it must not keep the others from being promoted.
+  on conflict do nothing
 $$;
 
 -- Whether a worker that says that it knows p_kinds can run a job: `kind` stands for version 1 of its
@@ -172,11 +175,14 @@ returns setof cronledger.lease language sql as $$
            t.queue_id, t.priority, t.attempt + 1, t.max_attempts, t.releases, t.expiries, t.kind,
            t.schema_version, t.ordering_key, t.tenant, p_worker
       from taken t order by t.ordering_key
-    on conflict (ordering_key) where ordering_key is not null do nothing
+    on conflict do nothing
     returning l.*),
   given_back as (
     insert into cronledger.ready
-    select t.* from taken t where not exists (select from leased l where l.job_id = t.job_id))
+    select t.* from taken t
+     where not exists (select from leased l where l.job_id = t.job_id)
+       -- Leased before: a row that some hand put back, and that must not hold up the others.
+       and not exists (select from cronledger.lease l where l.job_id = t.job_id))
   select * from leased
 $$;
 
