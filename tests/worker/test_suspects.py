@@ -9,7 +9,22 @@ from commands import until
 from crew import PATIENCE, Crew
 from cronledger.core.lifecycle import Settlement
 from cronledger.worker import JobContext
+from cronledger.worker.pool import Worker
 from workbench import Workbench
+
+
+class Passes:
+    """Counts the passes of a worker."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.count = 0
+        once = worker._pass
+
+        def counted() -> Exception | None:
+            self.count += 1
+            return once()
+
+        worker._pass = counted  # type: ignore[method-assign]  # to see it from outside
 
 
 def suspect(bench: Workbench) -> int:
@@ -72,6 +87,23 @@ def test_a_worker_that_stops_hands_back_a_suspect_that_has_not_begun(
     job = bench.queue.job(id_)
     assert job is not None
     assert (job.state, job.attempt) == ("eligible", 0)
+
+
+def test_a_worker_waits_for_its_suspect_and_does_not_spin(bench: Workbench, crew: Crew) -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    def work(_: JobContext) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+
+    id_ = suspect(bench)
+    worker = crew.make({"suspect": work}, poll=timedelta(hours=1))
+    clock = Passes(worker)
+    crew.start(worker)
+    assert begun.wait(PATIENCE)
+    go_on.set()
+    until(lambda: bench.states([id_]) == ["completed"], "the suspect is completed")
+    assert clock.count < 10
 
 
 def test_run_until_idle_leaves_no_suspect_and_nothing_behind_it(

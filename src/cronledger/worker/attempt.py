@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
-from cronledger.core.lifecycle import Failure, Lease
+from cronledger.core.events import Attempted
+from cronledger.core.lifecycle import Failure, Lease, Settlement
 from cronledger.ports import Clock, Effects
 from cronledger.worker.context import Cancellation, context_of
 from cronledger.worker.signals import LEASE_LOST, STOPPING, TIMEOUT
@@ -106,3 +107,16 @@ class Attempt:
             self.lost = True
         self.cancellation.cancel(LEASE_LOST)
         return True
+
+    def ended_as(self, settlement: Settlement) -> Attempted:
+        """What is told of it, once it is settled."""
+        failure = None if self.committed else self.failure
+        error_class = LEASE_LOST if self.lost else failure.error_class if failure else None
+        return Attempted(
+            self.lease,
+            settlement,
+            self.ended - self.started,
+            error_class,
+            failure.message if failure else "",
+            failure.raised_at if failure else None,
+        )

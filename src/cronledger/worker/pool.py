@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from cronledger.core.events import Attempted, Lifecycle, LoopFailed, Rescued
+from cronledger.core.events import Lifecycle, LoopFailed, Rescued
 from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.errors import RefusedError
 from cronledger.ports import Clock, Observe
@@ -23,7 +23,7 @@ from cronledger.worker.keeper import Keeper
 from cronledger.worker.listening import Listener, Looks
 from cronledger.worker.mailbox import Mailbox
 from cronledger.worker.settings import Access, WorkerSettings, refuse
-from cronledger.worker.signals import LEASE_LOST, STOPPING
+from cronledger.worker.signals import STOPPING
 from cronledger.worker.steps import failure_of_step, never_raising
 
 RESCUE_LIMIT = 500
@@ -215,18 +215,7 @@ class Worker:
 
     def _settled(self, attempt: Attempt, settlement: Settlement) -> None:
         self._unsettled.remove(attempt)
-        failure = None if attempt.committed else attempt.failure
-        error_class = LEASE_LOST if attempt.lost else failure.error_class if failure else None
-        self._observe(
-            Attempted(
-                attempt.lease,
-                settlement,
-                attempt.ended - attempt.started,
-                error_class,
-                failure.message if failure else "",
-                failure.raised_at if failure else None,
-            )
-        )
+        self._observe(attempt.ended_as(settlement))
 
     def _rescue(self) -> None:
         count = self._queue.rescue(RESCUE_LIMIT)
@@ -239,12 +228,10 @@ class Worker:
             self._observe(Rescued(count))
 
     def _claim(self) -> None:
-        busy = len(self._running) + len(self._unsettled)
-        room = self._settings.concurrency - busy
-        if room <= 0 or self._clog.clogged or any(a.lease.alone for a in self._running.values()):
+        room, settings = self._room(), self._settings
+        if room <= 0:
             return
-        sent = self._clock.monotonic()
-        settings = self._settings
+        sent, busy = self._clock.monotonic(), room < settings.concurrency
         leases = self._queue.claim(
             settings.queues, self._kinds, room, settings.name, alone=not busy
         )
@@ -255,6 +242,13 @@ class Worker:
             self._alone.hold(leases[0], sent)
         else:
             self._start(leases, sent)
+
+    def _room(self) -> int:
+        """How many jobs may be claimed now; none beside a suspect."""
+        suspect = self._alone.waits or any(a.lease.alone for a in self._running.values())
+        if suspect or self._clog.clogged:
+            return 0
+        return self._settings.concurrency - len(self._running) - len(self._unsettled)
 
     def _let_alone(self) -> None:
         """Begin the suspect once nothing else runs; hand it back if we are to stop."""
@@ -293,8 +287,7 @@ class Worker:
         paused = self._paused_until - self._clock.monotonic()
         if paused > timedelta(0):
             return min(paused, PAUSE_MAX)
-        busy = len(self._running) + len(self._unsettled)
-        full = busy >= self._settings.concurrency or self._clog.clogged
-        if not self._stops and not full and (not self._dry or (until_idle and not busy)):
+        room, idle = self._room(), not self._running and not self._unsettled
+        if not self._stops and room > 0 and (not self._dry or (until_idle and idle)):
             return timedelta(0)
         return self._looks.within(self._settings.poll)

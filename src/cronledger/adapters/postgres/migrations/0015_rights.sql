@@ -10,7 +10,7 @@ create table cronledger.role_right (
 insert into cronledger.role_right (role, routine)
 select 'enqueue', unnest('{enqueue_once, record_external}'::text[])
 union all
-select 'worker', unnest('{claim, claim_nowait, extend, complete, fail, release, rescue, effect_begin,
+select 'worker', unnest('{claim, claim_nowait, listen, extend, complete, fail, release, rescue, effect_begin,
                           effect_commit, keep_output}'::text[])
 union all
 select 'operator', unnest('{cancel, retry_now, take_back, prolong, replay, discard, pause_queue,
