@@ -3,12 +3,16 @@
 -- that the lease is someone else's now.
 
 -- Move due deferred jobs to ready. Every claimer does it, so no leader is needed.
+--
+-- As the functions below, in PL/pgSQL, which keeps its plans (SQL functions do so from PostgreSQL 18
+-- on), in the order of an index, row by row: to the planner a limit that it does not know is a tenth
+-- of the table, which it would rather read whole and sort, at a cost that grows with the backlog. And
+-- never compiled: switched off, a method has a price at which compiling looks cheap, and takes longer
+-- than everything else.
 create function cronledger.promote(p_queue_id int, p_limit int) returns void
-language sql
--- In the order of the index, row by row: to the planner a limit that it does not know is a tenth of
--- the table, which it would rather read whole and sort, at a cost that grows with the backlog.
--- Before PostgreSQL 18 what is off only looks dear, and what looks dear is compiled: 0.4 s a claim.
+language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
+begin
   with due as (
     delete from cronledger.deferred where job_id = any (array(
       select d.job_id from cronledger.deferred d
@@ -23,8 +27,8 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set j
     from due
   -- A row that is ready already is the same job, put there by some hand: one of the two is enough, and
   -- it must not keep the others from being promoted.
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+end $$;
 
 -- Whether a worker that says that it knows p_kinds can run a job: `kind` stands for version 1 of its
 -- payload, `kind@2` for the second.
@@ -37,7 +41,7 @@ $$;
 -- Of an ordering key only the oldest job may run, and none while one is leased or retries.
 create function cronledger.in_order(p_job_id bigint, p_ordering_key text) returns boolean
 language sql stable as $$
-  select p_ordering_key is null or not (
+  select not (
        exists (select from cronledger.lease l where l.ordering_key = p_ordering_key)
     or exists (select from cronledger.ready e
                 where e.ordering_key = p_ordering_key and e.job_id < p_job_id)
@@ -49,33 +53,35 @@ $$;
 -- first. p_floor: no rank below it is looked at, for a claimer that knows that there was none; so it
 -- need not step over all that was taken since, which a long transaction elsewhere keeps in the index.
 create function cronledger.pick(p_queue_id int, p_kinds text[], p_limit int, p_floor timestamp)
-returns tid[] language sql
+returns tid[] language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
-  select array(
+begin
+  return array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and c.tenant is null and c.expiries < 2
        and cronledger.rank(c.eligible_at, c.priority) >= p_floor
        and c.eligible_at <= cronledger.now()
        and cronledger.knows(p_kinds, c.kind, c.schema_version)
-       and cronledger.in_order(c.job_id, c.ordering_key)
+       and (c.ordering_key is null or cronledger.in_order(c.job_id, c.ordering_key))
      order by cronledger.rank(c.eligible_at, c.priority), c.job_id
-     limit p_limit for update skip locked)
-$$;
+     limit p_limit for update skip locked);
+end $$;
 
 -- The same of one tenant.
 create function cronledger.pick_of(p_queue_id int, p_tenant text, p_kinds text[], p_limit int)
-returns tid[] language sql
+returns tid[] language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
-  select array(
+begin
+  return array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and hashtext(c.tenant) = hashtext(p_tenant)
        and c.tenant = p_tenant and c.expiries < 2
        and c.eligible_at <= cronledger.now()
        and cronledger.knows(p_kinds, c.kind, c.schema_version)
-       and cronledger.in_order(c.job_id, c.ordering_key)
+       and (c.ordering_key is null or cronledger.in_order(c.job_id, c.ordering_key))
      order by cronledger.rank(c.eligible_at, c.priority), c.job_id
-     limit p_limit for update skip locked)
-$$;
+     limit p_limit for update skip locked);
+end $$;
 
 -- The tenants that have something ready, beginning at a random one, at most p_limit of them. Steps
 -- from tenant to tenant and reads one job of each.
@@ -147,44 +153,18 @@ end $$;
 -- A job whose lease ended twice with nobody saying why: it may have killed its worker. A claimer that
 -- runs nothing else takes it at once, any other after it has waited for a minute; either runs it alone.
 create function cronledger.pick_suspect(p_queue_id int, p_kinds text[], p_alone boolean)
-returns tid[] language sql
+returns tid[] language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
-  select array(
+begin
+  return array(
     select c.ctid from cronledger.ready c
      where c.queue_id = p_queue_id and c.expiries >= 2
        and c.eligible_at <= cronledger.now()
                             - case when p_alone then interval '0' else interval '1 minute' end
        and cronledger.knows(p_kinds, c.kind, c.schema_version)
-       and cronledger.in_order(c.job_id, c.ordering_key)
-     order by c.eligible_at limit 1 for update skip locked)
-$$;
-
--- Lease the jobs that were picked. Two claims at once may each see the oldest of an ordering key; the
--- index lets one of them have it, and the other puts it back.
-create function cronledger.lease_picked(p_queue cronledger.queue, p_picked tid[], p_worker text)
-returns setof cronledger.lease language sql as $$
-  with taken as (
-    delete from cronledger.ready r where r.ctid = any (p_picked) returning r.*),
-  leased as (
-    insert into cronledger.lease as l
-           (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
-            priority, attempt, max_attempts, releases, expiries, kind, schema_version,
-            ordering_key, tenant, worker)
-    select t.job_id, nextval('cronledger.lease_token'), t.eligible_at, cronledger.now(),
-           coalesce(t.first_claimed_at, cronledger.now()), cronledger.now() + p_queue.lease,
-           t.queue_id, t.priority, t.attempt + 1, t.max_attempts, t.releases, t.expiries, t.kind,
-           t.schema_version, t.ordering_key, t.tenant, p_worker
-      from taken t order by t.ordering_key
-    on conflict do nothing
-    returning l.*),
-  given_back as (
-    insert into cronledger.ready
-    select t.* from taken t
-     where not exists (select from leased l where l.job_id = t.job_id)
-       -- Leased before: a row that some hand put back, and that must not hold up the others.
-       and not exists (select from cronledger.lease l where l.job_id = t.job_id))
-  select * from leased
-$$;
+       and (c.ordering_key is null or cronledger.in_order(c.job_id, c.ordering_key))
+     order by c.eligible_at limit 1 for update skip locked);
+end $$;
 
 -- What a claimer gets. `alone`: run nothing beside it.
 create type cronledger.claimed as (
@@ -241,14 +221,33 @@ begin
     end if;
     continue when cardinality(picked) = 0;
     return query
+    with leased as (
+      insert into cronledger.lease as l
+             (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
+              priority, attempt, max_attempts, releases, expiries, kind, schema_version,
+              ordering_key, tenant, worker)
+      select r.job_id, nextval('cronledger.lease_token'), r.eligible_at, cronledger.now(),
+             coalesce(r.first_claimed_at, cronledger.now()), cronledger.now() + wanted.lease,
+             r.queue_id, r.priority, r.attempt + 1, r.max_attempts, r.releases, r.expiries, r.kind,
+             r.schema_version, r.ordering_key, r.tenant, p_worker
+        from cronledger.ready r where r.ctid = any (picked) order by r.ordering_key
+      -- Two claims at once may each see the oldest of an ordering key; the index lets one have it.
+      on conflict do nothing
+      returning l.*)
     select l.job_id, l.token, j.key, l.kind, l.schema_version, wanted.name, l.tenant, j.payload,
            j.headers, j.logical_time, l.attempt, l.max_attempts, l.eligible_at, l.claimed_at,
            l.expires_at, wanted.lease, j.timeout, suspect,
            cronledger.rank(l.eligible_at, l.priority)
-      from cronledger.lease_picked(wanted, picked, p_worker) l
-      join cronledger.job j on j.id = l.job_id
+      from leased l join cronledger.job j on j.id = l.job_id
      order by cronledger.rank(l.eligible_at, l.priority), l.job_id;
     get diagnostics got = row_count;
+    if got = cardinality(picked) then
+      delete from cronledger.ready r where r.ctid = any (picked);
+    else
+      delete from cronledger.ready r
+       where r.ctid = any (picked)
+         and exists (select from cronledger.lease l where l.job_id = r.job_id);
+    end if;
     room := room - got;
   end loop;
 end $$;
