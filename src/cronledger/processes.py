@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import platform
 import secrets
@@ -11,10 +12,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cronledger.errors import ConfigError, Problem
 from cronledger.wiring import Store, clock, load_file, version, zones
 
 if TYPE_CHECKING:
+    from cronledger.core.web import WebSettings
+    from cronledger.daemon.board import Board
+    from cronledger.daemon.ping import Pinger
     from cronledger.daemon.sidecar import Sidecar
+    from cronledger.daemon.watch import WebFile
     from cronledger.http import Server
     from cronledger.ports import Observe
     from cronledger.worker.handlers import Handler
@@ -31,24 +37,114 @@ class RunOptions:
     measure_every: timedelta
     lookback: timedelta
     replace: bool = False
+    web_config: Path | None = None
+    ping_url: str | None = None
 
 
-def sidecar(
-    path: Path, database: Store, options: RunOptions, observe: Observe
-) -> tuple[Sidecar, Server]:
-    """A sidecar over the file, and the server of its endpoints. Raises ConfigError."""
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A sidecar, the server of its endpoints, and what else stays with them."""
+
+    sidecar: Sidecar
+    server: Server
+    observe: Observe
+    web: WebFile | None = None
+    pinger: Pinger | None = None
+
+    def warning(self, host: str) -> str:
+        """What to know of an endpoint that others than this host can reach; "" if nothing."""
+        if _is_loopback(host):
+            return ""
+        settings = self.server.settings
+        if not settings.shut:
+            return f"whoever reaches {host} can read the metrics; --web-config asks for passwords"
+        if settings.tls is None:
+            return f"passwords cross the network to {host} in clear text; --web-config adds TLS"
+        return ""
+
+
+def resident(path: Path, database: Store, options: RunOptions, observe: Observe) -> Resident:
+    """A sidecar over the file with its endpoints. Raises ConfigError."""
+    from cronledger.core.events import Event, Reconciled
+    from cronledger.daemon.board import Board
+    from cronledger.daemon.ping import Pinger
+
+    zone_data, time = zones(), clock()
+    board = Board(
+        load_file(path, zone_data),
+        version(),
+        zone_data.version,
+        options.reconcile_every,
+        time.now(),
+    )
+    pinger = None
+    if options.ping_url is not None:
+        from cronledger.adapters.ping import sender
+
+        pinger = Pinger(sender(options.ping_url, version()), time, board.observe, observe)
+    heard = _both(board.observe, observe)
+
+    def heard_and_passed_on(event: Event) -> None:
+        heard(event)
+        if pinger is not None and isinstance(event, Reconciled) and made.is_ticking():
+            pinger.ping()
+
+    made = _sidecar(board, path, database, options, heard_and_passed_on)
+    web = _web_file(options.web_config) if options.web_config is not None else None
+    return Resident(made, _server(made, options, web), heard, web, pinger)
+
+
+def _web_file(path: Path) -> WebFile:
+    from cronledger.daemon.watch import WebFile
+
+    return WebFile(path, _load_web)
+
+
+def _load_web(path: Path) -> WebSettings:
+    from cronledger.adapters.config.web import load_web
+
+    settings = load_web(path)
+    if settings.users:
+        try:
+            from cronledger.adapters.passwords import refuse_unusable
+        except ImportError:
+            message = "basic_auth_users needs bcrypt; install cronledger[web]"
+            raise ConfigError([Problem(message, file=str(path))]) from None
+        refuse_unusable(settings.users)
+    return settings
+
+
+def _server(made: Sidecar, options: RunOptions, web: WebFile | None) -> Server:
+    from cronledger.core.web import WebSettings
+    from cronledger.http import Answers, Server
+
+    answers = Answers(made.exposition, made.why_not_healthy, made.why_not_ready, version())
+    settings = web.settings if web is not None else WebSettings()
+    return Server(
+        answers,
+        host=options.host,
+        port=options.port,
+        settings=settings,
+        check_password=_check_password,
+    )
+
+
+def _check_password(password: bytes, hashed: bytes) -> bool:
+    from cronledger.adapters.passwords import check_password
+
+    return check_password(password, hashed)
+
+
+def _sidecar(
+    board: Board, path: Path, database: Store, options: RunOptions, heard: Observe
+) -> Sidecar:
     from cronledger.adapters.observe.metrics import Renderer
     from cronledger.adapters.postgres.queue import PostgresQueue
     from cronledger.adapters.postgres.snapshot import PostgresMeasured
-    from cronledger.daemon.board import Board
     from cronledger.daemon.passes import Measurer, Pruner, Reconciler, Ticker, Tools
     from cronledger.daemon.sidecar import Passes, Sidecar
-    from cronledger.http import Answers, Server
 
     zone_data, time = zones(), clock()
-    file = load_file(path, zone_data)
-    board = Board(file, version(), zone_data.version, options.reconcile_every, time.now())
-    heard = _both(board.observe, observe)
 
     def tools() -> Tools:
         return Tools(database.ledger(), zone_data, heard, time)
@@ -61,11 +157,9 @@ def sidecar(
         Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
         Pruner(database.prune(), heard),
     )
-    made = Sidecar(
+    return Sidecar(
         board, passes, lambda: load_file(path, zone_data), time, heard, options.measure_every
     )
-    answers = Answers(made.exposition, made.why_not_healthy, made.why_not_ready, version())
-    return made, Server(answers, host=options.host, port=options.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +194,13 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
         handlers.setdefault(KIND, Command(database.outputs(), os.environ))
     access = Access(database.queue(), database.queue(), database.effects(), database.wakeups())
     return Worker(settings, handlers, access, clock(), observe)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _both(first: Callable[..., None], second: Callable[..., None]) -> Observe:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
 from time import monotonic
 
-import httpx
 import psycopg
 import pytest
 from psycopg import sql
@@ -21,70 +17,11 @@ from commands import PROGRAM, environment, until
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.zones import PinnedZones
 from ledgers import World, file_text
+from sidecars import Running
 
 SECONDLY = "s: cron: {expr: '* * * * * *', fields: 6s}, catchup: {policy: all, window: P1D}"
 YEARLY = "t: cron: '0 0 1 1 *'"
 PROMPT = timedelta(seconds=2)  # a busy test machine is slow, a sidecar that sleeps is slower
-
-
-class Running:
-    """`cronledger run` over a file and a database, with what it says on stderr."""
-
-    def __init__(self, file: Path, database: str) -> None:
-        self._process = subprocess.Popen(
-            [*PROGRAM, "run", str(file), "--listen", "127.0.0.1:0", "--measure-every",
-             "1s", "--reconcile-every", "1s", "--database", database],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-            env=environment(),
-        )  # fmt: skip
-        self._said: Queue[str] = Queue()
-        self._listener = Thread(target=self._listen)
-        self._listener.start()
-        self.address = ""
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as said:
-            for line in said:
-                self._said.put(line)
-
-    def serves(self) -> Running:
-        """Itself, once it does."""
-        self.address = self.hears(r"serving (http://\S+)/metrics").group(1)
-        return self
-
-    def hears(self, pattern: str, seconds: float = 20) -> re.Match[str]:
-        """The first line from now on that matches."""
-        end = monotonic() + seconds
-        heard = []
-        while True:
-            try:
-                heard.append(self._said.get(timeout=max(0.01, end - monotonic())))
-            except Empty:
-                raise AssertionError(f"never said {pattern!r}, only {heard}") from None
-            if found := re.search(pattern, heard[-1]):
-                return found
-
-    def get(self, path: str) -> httpx.Response:
-        return httpx.get(f"{self.address}{path}", timeout=5)
-
-    def metric(self, name: str) -> float | None:
-        """The value of the first series of that name."""
-        found = re.search(rf"^{name}(?:{{[^}}]*}})? (\S+)$", self.get("/metrics").text, re.M)
-        return float(found.group(1)) if found else None
-
-    def send(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Signal it, and its exit code once it has ended."""
-        if self._process.poll() is None:
-            self.send(number)
-        code = self._process.wait(15)
-        self._listener.join()
-        return code
 
 
 @pytest.fixture
@@ -254,7 +191,7 @@ def cut_off(admin_dsn: str, name: str, allowed: bool) -> None:
             )
 
 
-def test_a_database_that_goes_and_comes_back_needs_no_restart(
+def test_obs48_a_database_that_goes_and_comes_back_needs_no_restart(
     run: Run, world: World, embedded_dsn: str
 ) -> None:
     sidecar = run()

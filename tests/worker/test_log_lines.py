@@ -21,10 +21,14 @@ from cronledger.core.events import (
     LeaseLost,
     Lifecycle,
     LoopFailed,
+    PingFailed,
+    PingSent,
     Reconciled,
     ReloadFailed,
     Rescued,
     VersionsNoted,
+    WebReloaded,
+    WebReloadFailed,
 )
 from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.core.plan import LeftOut, Reason
@@ -133,6 +137,20 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "error",
         "reload_failed",
         {"path": "f.yaml", "problems": ["f.yaml:1:1: bad"]},
+    ),
+    (WebReloaded("web.yml"), "info", "web_config_reloaded", {"path": "web.yml"}),
+    (
+        WebReloadFailed("web.yml", ("web.yml:1:1: bad",)),
+        "error",
+        "web_config_reload_failed",
+        {"path": "web.yml", "problems": ["web.yml:1:1: bad"]},
+    ),
+    (PingSent(2), "info", "ping_sent", {"failures_before": 2}),
+    (
+        PingFailed("the answer was status 500", 3),
+        "error",
+        "ping_failed",
+        {"reason": "the answer was status 500", "failures": 3},
     ),
     (
         Disputed(("a", "b")),

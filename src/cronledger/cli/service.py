@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,16 +25,28 @@ from cronledger.cli.options import (
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cronledger.daemon.sidecar import Sidecar
-    from cronledger.http import Server
+    from cronledger.daemon.watch import Watch
+    from cronledger.processes import Resident
     from cronledger.worker.pool import Worker
 
-Look: TypeAlias = tuple[int, int, int] | None
 ENDING = (signal.SIGTERM, signal.SIGINT)
 # How often the file is looked at for a change.
 WATCH_SECONDS = 2.0
 # How often the end of the worker by itself is noticed.
 SIGNAL_SECONDS = 0.2
+
+WebConfig = Annotated[
+    Path | None,
+    typer.Option("--web-config", help="TLS, users and headers of the endpoint, in YAML."),
+]
+PingUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ping-url",
+        envvar="CRONLEDGER_PING_URL",
+        help="Fetched after each good pass, for somebody outside to miss; a secret.",
+    ),
+]
 
 
 def run(
@@ -48,11 +60,14 @@ def run(
     lookback: Annotated[
         str, typer.Option("--lookback", help="How far back each reconcile looks.")
     ] = "7d",
+    web_config: WebConfig = None,
+    ping_url: PingUrl = None,
     replace: Replace = False,
     database_url: Database = None,
 ) -> None:
     """The sidecar: tick at due times, reconcile, measure, serve /metrics; SIGHUP reloads."""
     from cronledger import processes, wiring
+    from cronledger.daemon.watch import Watch
 
     host, port = _address(listen)
     options = processes.RunOptions(
@@ -62,27 +77,37 @@ def run(
         duration(measure_every, "--measure-every"),
         duration(lookback, "--lookback"),
         replace,
+        web_config,
+        ping_url or None,
     )
     path = file_path(ctx, file)
-    seen = _look(path)  # before it is loaded, so that no change in between is overlooked
+    watch = Watch(path)  # before it is loaded, so that no change in between is overlooked
     log = wiring.event_log()
     with database(ctx, database_url, "run") as store:
-        sidecar, server = processes.sidecar(path, store, options, log)
+        resident = processes.resident(path, store, options, log)
         signal.pthread_sigmask(signal.SIG_BLOCK, {*ENDING, signal.SIGHUP})
-        _serve(sidecar, server, host, lambda: _until_ended(path, seen, sidecar.reload))
+        _serve(resident, host, lambda: _until_ended(watch, resident))
 
 
-def _serve(sidecar: Sidecar, server: Server, host: str, wait: Callable[[], None]) -> None:
+def _serve(resident: Resident, host: str, wait: Callable[[], None]) -> None:
     """Run until `wait` returns. The address first: what a tick decides cannot be taken back."""
+    sidecar, server, pinger = resident.sidecar, resident.server, resident.pinger
     sidecar.prepare()
     bound = server.start()
     try:
+        if pinger is not None:
+            pinger.start()
         sidecar.start()
-        render.tell(f"serving http://{host}:{bound}/metrics")
+        shown = f"[{host}]" if ":" in host else host
+        render.tell(f"serving {server.scheme}://{shown}:{bound}/metrics")
+        if warning := resident.warning(host):
+            render.tell(warning)
         wait()
     finally:
         server.stop()
         sidecar.stop()
+        if pinger is not None:
+            pinger.stop()
 
 
 def work(
@@ -128,25 +153,17 @@ def _address(listen: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _until_ended(path: Path, seen: Look, reload: Callable[[], None]) -> None:
-    """Wait for the end; reload on SIGHUP and when the file looks different from `seen`."""
+def _until_ended(watch: Watch, resident: Resident) -> None:
+    """Wait for the end; reload on SIGHUP, and what has changed in a file."""
     while True:
         heard = signal.sigtimedwait({*ENDING, signal.SIGHUP}, WATCH_SECONDS)
         if heard is not None and heard.si_signo in ENDING:
             return
-        now = _look(path)
-        if heard is not None or now != seen:
-            seen = now
-            reload()
-
-
-def _look(path: Path) -> Look:
-    """What changes when a file is written or replaced; None while it is away."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        hurried = heard is not None
+        if watch.changed() or hurried:
+            resident.sidecar.reload()
+        if resident.web is not None and (resident.web.changed() or hurried):
+            resident.web.reload(resident.server.apply, resident.observe)
 
 
 def _work_until_ended(worker: Worker) -> None:

@@ -83,6 +83,8 @@ _CLOSED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "lease_expired",
     ),
     ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error"),
+    ("cronledger_web_config_reloads_total", "outcome"): ("ok", "error"),
+    ("cronledger_pings_total", "outcome"): ("ok", "error"),
 }
 
 CATALOGUE: Mapping[str, Metric] = {

@@ -114,6 +114,36 @@ class ReloadFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class WebReloaded:
+    """The web config or one of its certificates was loaded again and is in force."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebReloadFailed:
+    """The new web config or certificate cannot be used; the old one stays in force."""
+
+    path: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PingFailed:
+    """A ping to whoever watches from outside did not arrive. `failures`: so many in a row."""
+
+    reason: str
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class PingSent:
+    """A ping arrived. `failures`: so many before it did not."""
+
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class Disputed:
     """Schedules of the file in force were ended in the ledger by another file."""
 
@@ -140,6 +170,10 @@ Event: TypeAlias = (
     | LoopFailed
     | FileReloaded
     | ReloadFailed
+    | WebReloaded
+    | WebReloadFailed
+    | PingFailed
+    | PingSent
     | Disputed
     | Lifecycle
 )

@@ -274,6 +274,8 @@ GROUPS: tuple[Group, ...] = (
         ("outcome",),
         {
             "cronledger_reconcile_runs_total": "Reconciles by outcome (ok, error).",
+            "cronledger_web_config_reloads_total": "Web config reloads by outcome (ok, error).",
+            "cronledger_pings_total": "Pings to an outside watcher by outcome (ok, error).",
         },
     ),
     (

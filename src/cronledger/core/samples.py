@@ -119,9 +119,13 @@ def _of_process(process: ProcessFacts, file: FileFacts) -> Iterator[Sample]:
         yield Sample(name, (), value)
     for collector, worked in process.collectors.items():
         yield Sample("cronledger_collector_success", (collector,), float(worked))
-    outcomes = CATALOGUE["cronledger_reconcile_runs_total"].values["outcome"]
-    for outcome, runs in _from_zero(outcomes, process.reconcile_runs):
-        yield Sample("cronledger_reconcile_runs_total", (outcome,), runs)
+    for name, counts in (
+        ("cronledger_reconcile_runs_total", process.reconcile_runs),
+        ("cronledger_web_config_reloads_total", process.web_reloads),
+        ("cronledger_pings_total", process.pings),
+    ):
+        for outcome, count in _from_zero(CATALOGUE[name].values["outcome"], counts):
+            yield Sample(name, (outcome,), count)
     for sqlstate, errors in _from_zero(USUAL_SQLSTATE_CLASSES, process.database_errors):
         yield Sample("cronledger_database_errors_total", (sqlstate,), errors)
     suppressed = {"default": process.duplicates_suppressed}

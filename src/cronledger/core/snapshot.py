@@ -149,9 +149,10 @@ class DriftFacts:
 class ProcessFacts:
     """What this process knows of itself. Counts are since its start.
 
-    `reconcile_runs` by outcome (ok, error), `collectors` by name, `database_errors` by SQLSTATE
-    class (its first two characters), `duplicates_suppressed` enqueues that the key turned into no
-    row. `database_up` None: nothing was measured yet. `clock_skew`: this host minus the database.
+    `reconcile_runs`, `web_reloads` and `pings` by outcome (ok, error), `collectors` by name,
+    `database_errors` by SQLSTATE class (its first two characters), `duplicates_suppressed` enqueues
+    that the key turned into no row. `database_up` None: nothing was measured yet. `clock_skew`:
+    this host minus the database.
     """
 
     version: str
@@ -166,6 +167,8 @@ class ProcessFacts:
     clock_skew: timedelta | None = None
     snapshot_duration: timedelta | None = None
     duplicates_suppressed: int = 0
+    web_reloads: Mapping[str, int] = field(default_factory=dict)
+    pings: Mapping[str, int] = field(default_factory=dict)
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 

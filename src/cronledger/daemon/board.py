@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
-from cronledger.core.events import Enqueued, Event, LoopFailed, Reconciled
+from cronledger.core.events import (
+    Enqueued,
+    Event,
+    LoopFailed,
+    PingFailed,
+    PingSent,
+    Reconciled,
+    WebReloaded,
+    WebReloadFailed,
+)
 from cronledger.core.exposition import Exposition
 from cronledger.core.schedule import ScheduleFile
 from cronledger.core.snapshot import DriftFacts, FileFacts, LedgerSnapshot, ProcessFacts
@@ -55,6 +64,10 @@ class Board:
                 if loop == "reconcile":
                     self._count("reconcile", "error", 1)
                 self._count("database", sqlstate[:2] or "none", 1)
+            case WebReloaded() | WebReloadFailed():
+                self._count("web", "ok" if isinstance(event, WebReloaded) else "error", 1)
+            case PingSent() | PingFailed():
+                self._count("ping", "ok" if isinstance(event, PingSent) else "error", 1)
             case _:
                 pass  # the rest is for logs
 
@@ -74,6 +87,8 @@ class Board:
             clock_skew=self.clock_skew,
             snapshot_duration=self.snapshot_duration,
             duplicates_suppressed=counts["duplicates", ""],
+            web_reloads=_of("web", counts),
+            pings=_of("ping", counts),
             reload_successful=self.reload_successful and not self.disputed,
             reloaded_at=self.reloaded_at,
         )

@@ -39,6 +39,11 @@ class Loop:
         self._failures = 0
         self._thread = Thread(target=self._run, name=f"cronledger-{name}", daemon=True)
 
+    @property
+    def failing(self) -> bool:
+        """Whether the last pass that ended failed."""
+        return self._failures > 0
+
     def start(self) -> None:
         """Begin; the first pass is at once."""
         self._thread.start()

@@ -109,6 +109,10 @@ class Sidecar:
             if now - loop.heartbeat > self._patience[loop.name]
         ]
 
+    def is_ticking(self) -> bool:
+        """Whether keys are being enqueued: the loop is at work and its last pass was good."""
+        return self._board.ticked and not self._tick.failing and not self.why_not_healthy()
+
     def why_not_ready(self) -> list[str]:
         """Reasons why work cannot be done now."""
         return self._board.why_not_ready(self._clock.monotonic, self._measure_interval * 2)

@@ -22,10 +22,14 @@ from cronledger.core.events import (
     LeaseLost,
     Lifecycle,
     LoopFailed,
+    PingFailed,
+    PingSent,
     Reconciled,
     ReloadFailed,
     Rescued,
     VersionsNoted,
+    WebReloaded,
+    WebReloadFailed,
 )
 from cronledger.core.instants import format_instant, from_epoch
 from cronledger.core.lifecycle import Lease, Settlement
@@ -75,6 +79,8 @@ def line_of(event: Event) -> Line:
             return _work_line(event)
         case LoopFailed() | FileReloaded() | ReloadFailed() | Disputed() | Lifecycle():
             return _process_line(event)
+        case WebReloaded() | WebReloadFailed() | PingSent() | PingFailed():
+            return _web_line(event)
         case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled() | HistoryPruned():
             return _ledger_line(event)
     assert_never(event)
@@ -114,6 +120,20 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | L
         case Lifecycle():
             level: Level = "warning" if event.what in _WARNINGS else "info"
             return level, event.what, {"detail": event.detail}
+    assert_never(event)
+
+
+def _web_line(event: WebReloaded | WebReloadFailed | PingSent | PingFailed) -> Line:
+    match event:
+        case WebReloaded():
+            return "info", "web_config_reloaded", {"path": event.path}
+        case WebReloadFailed():
+            fields = {"path": event.path, "problems": list(event.problems)}
+            return "error", "web_config_reload_failed", fields
+        case PingSent():
+            return "info", "ping_sent", {"failures_before": event.failures}
+        case PingFailed():
+            return "error", "ping_failed", {"reason": event.reason, "failures": event.failures}
     assert_never(event)
 
 

@@ -6,28 +6,21 @@ return at once: they run on the server's only thread.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Event, Thread
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from cronledger.core.exposition import Body, Exposition
-from cronledger.errors import RefusedError
+from cronledger.http.guards import HEALTHY, METRICS, READY
 
 # Reasons why not; none means yes.
 Verdict = Callable[[], Sequence[str]]
 # The exposition of the last snapshot.
 Rendered = Callable[[], Exposition]
-
-LOOPBACK = "127.0.0.1"
-CONNECTIONS_MAX = 256
-DRAIN_SECONDS_MAX = 2
 
 _LANDING = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>cronledger</title></head>
@@ -48,71 +41,6 @@ class Answers:
     healthy: Verdict
     ready: Verdict
     version: str = ""
-
-
-class Server:
-    """Serves `answers` on a thread of its own, from `start` until `stop`."""
-
-    def __init__(self, answers: Answers, *, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` 0 takes any free port."""
-        self._app = application(answers)
-        self._address = (host, port)
-        self._running: tuple[_Uvicorn, Thread] | None = None
-
-    def start(self) -> int:
-        """The port bound, once requests are answered. Raises RefusedError if it cannot be had."""
-        assert self._running is None, "the server runs already"
-        listener = _listen(*self._address)
-        port: int = listener.getsockname()[1]
-        server = _Uvicorn(self._app)
-        thread = Thread(target=server.run, args=([listener],), name="cronledger-http", daemon=True)
-        thread.start()
-        server.up.wait()
-        assert server.started, "the server ended before it was up; its error is on stderr"
-        self._running = (server, thread)
-        return port
-
-    def stop(self) -> None:
-        """Answers what is under way, closes the socket and ends the thread. Safe to repeat."""
-        if self._running is None:
-            return
-        server, thread = self._running
-        server.should_exit = True
-        thread.join()
-        self._running = None
-
-
-class _Uvicorn(uvicorn.Server):
-    """A server that says when it is up. Off the main thread it leaves signals alone."""
-
-    def __init__(self, app: Starlette) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                loop="asyncio",
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                limit_concurrency=CONNECTIONS_MAX,
-                timeout_graceful_shutdown=DRAIN_SECONDS_MAX,
-            )
-        )
-        self.up = Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            super().run(sockets)
-        finally:
-            # Whoever waits must not wait for a server that died on its way up.
-            self.up.set()
 
 
 def application(answers: Answers) -> Starlette:
@@ -136,24 +64,17 @@ def application(answers: Answers) -> Starlette:
     async def landing(_request: Request) -> Response:
         return HTMLResponse(_LANDING.format(version=answers.version))
 
-    return Starlette(
+    app = Starlette(
         routes=[
-            Route("/metrics", metrics),
-            Route("/-/healthy", healthy),
-            Route("/-/ready", ready),
+            Route(METRICS, metrics),
+            Route(HEALTHY, healthy),
+            Route(READY, ready),
             Route("/", landing),
         ]
     )
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise RefusedError(
-            f"cannot listen on {host}:{port}: {error.strerror}; give another address or port"
-        ) from error
+    # A redirect would answer for a path that has another guard.
+    app.router.redirect_slashes = False
+    return app
 
 
 def _negotiated(exposition: Exposition, request: Request) -> Response:
