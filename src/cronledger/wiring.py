@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Jobs,
         LeasedQueue,
         Ledger,
+        Measured,
         Observe,
         Outputs,
         Prune,
@@ -196,6 +197,12 @@ class Store:
         from cronledger.adapters.postgres.prune import PostgresPrune
 
         return PostgresPrune(self.session())
+
+    def measured(self) -> Measured:
+        """What is measured, on a session of its own."""
+        from cronledger.adapters.postgres.snapshot import PostgresMeasured
+
+        return PostgresMeasured(self.session())
 
     def migrate(self) -> list[str]:
         """Apply pending migrations; returns their names."""

@@ -27,6 +27,7 @@ from cronledger.cli import (
     reports,
     schedules,
     service,
+    status,
     trigger,
 )
 from cronledger.cli.options import Context
@@ -67,6 +68,7 @@ def build() -> typer.Typer:
     app.command()(ledger.migrate)
     app.command()(service.run)
     app.command()(ledger.tick)
+    app.command()(status.status)
     app.command()(reports.reconcile)
     app.command()(reports.backfill)
     app.command()(prune.prune)

@@ -89,7 +89,7 @@ def _declared(
         queue=schedule.job.queue,
         kind=schedule.job.kind,
         timezone=(current or schedule).timing.timezone,
-        state=_state(schedule, now),
+        state=state_of(schedule, now),
         objective=schedule.objective,
         grace=schedule.grace,
         next_occurrence=following,
@@ -97,7 +97,8 @@ def _declared(
     )
 
 
-def _state(schedule: Schedule, now: datetime) -> ScheduleState:
+def state_of(schedule: Schedule, now: datetime) -> ScheduleState:
+    """Whether it is ended, paused or active at `now`."""
     end = schedule.timing.end
     if end is not None and end <= now:
         return ScheduleState.ENDED

@@ -24,6 +24,7 @@ from cronledger.core.schedule import (
     Schedule,
 )
 from cronledger.core.snapshot import LedgerSnapshot
+from cronledger.core.status import QueueNow
 
 
 class Zones(Protocol):
@@ -192,6 +193,9 @@ class Measured(Protocol):
 
     def snapshot(self) -> LedgerSnapshot:
         """One consistent reading."""
+
+    def queues_now(self) -> tuple[tuple[QueueNow, ...], int]:
+        """Each queue as `status` shows it, and how many workers hold leases."""
 
     def fold_counters(self) -> None:
         """Add up what was counted since the last fold; safe to run from many processes."""

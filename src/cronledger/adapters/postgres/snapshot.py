@@ -12,6 +12,7 @@ from cronledger.core.snapshot import (
     QueueFacts,
     ScheduleFacts,
 )
+from cronledger.core.status import QueueNow
 
 FOLD_LIMIT = 100_000  # deltas added up in one statement
 
@@ -44,6 +45,11 @@ class PostgresMeasured:
             ),
             last_reconcile=ledger["reconciled_at"],
         )
+
+    def queues_now(self) -> tuple[tuple[QueueNow, ...], int]:
+        """Each queue as `status` shows it, and how many workers hold leases."""
+        queues = tuple(QueueNow(**row) for row in self._session.run("status_queues"))
+        return queues, self._session.run("status_workers")[0]["n"]
 
     def fold_counters(self) -> None:
         """Add up what was counted since the last fold."""
