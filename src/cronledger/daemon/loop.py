@@ -84,7 +84,10 @@ class Loop:
         sqlstate = error.sqlstate if isinstance(error, StoreError) else ""
         text = str(error) if isinstance(error, CronledgerError) else repr(error)
         self._observe(LoopFailed(self.name, text, sqlstate, rest))
-        self._on_failure()
+        try:
+            self._on_failure()
+        except Exception as again:  # what a failure sets right may fail as well
+            self._observe(LoopFailed(self.name, repr(again), "", rest))
         return rest
 
     def _wait(self, delay: timedelta) -> None:
