@@ -21,6 +21,7 @@ SPYING = """
     set auto_explain.log_nested_statements = on;
     set auto_explain.log_analyze = on;
     set auto_explain.log_timing = off;
+    set auto_explain.log_buffers = on;
     set auto_explain.log_format = json;
     set client_min_messages = log;
     set plan_cache_mode = force_generic_plan
@@ -41,7 +42,7 @@ FILL = """
       from generate_series(1, %(n)s) n, cronledger.queue q;
     insert into cronledger.job (id, run_at, created_at, queue_id, max_attempts, timeout, key, kind)
     select n, now(), now(), q.id, 9, '1 min', 'k' || n, 'work'
-      from generate_series(1, %(n)s / 10) n, cronledger.queue q;
+      from generate_series(1, least(%(n)s, 50000)) n, cronledger.queue q;
     insert into cronledger.lease
            (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
             priority, attempt, max_attempts, kind, worker)
@@ -130,6 +131,28 @@ def test_a_claim_reads_what_it_takes(spy: Spy) -> None:
     # Picked, locked, taken out; and what two claims before have taken and vacuum has not.
     assert rows_looked_at(steps, {"ready"}) <= 500
     assert rows_looked_at(steps, {"job_default"}) <= 100
+
+
+def test_q060_a_floor_spares_a_claim_what_a_long_transaction_keeps(filled: str, spy: Spy) -> None:
+    claim = "cronledger.claim('{default}', '{work}', %s, 'w', false, %s)"
+    call = f"select count(*), max(rank) from {claim}"
+    with psycopg.connect(filled) as reader, psycopg.connect(filled, autocommit=True) as taker:
+        reader.execute("set transaction isolation level repeatable read")
+        reader.execute("select count(*) from cronledger.queue")  # from now on no dead row can go
+        for _ in range(20):
+            row = taker.execute(call.encode(), (1000, None)).fetchone()
+        assert row is not None
+        blocks = {
+            floor: sum(
+                step["Shared Hit Blocks"] + step["Shared Read Blocks"]
+                for step in spy.steps(call % ("10", f"{floor}::timestamp"))
+                if step.get("Index Name") == "ready_claim"
+            )
+            for floor in ("null", f"'{row[1]}'")
+        }
+    from_the_start, from_the_floor = blocks.values()
+    assert from_the_start > 100  # pages that hold nothing but what was taken
+    assert from_the_floor < from_the_start / 5
 
 
 def test_a_promotion_reads_what_is_due(spy: Spy) -> None:
