@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cronledger.adapters.postgres.produce import enqueue_once
+    from cronledger.core.chunks import FollowUp
     from cronledger.core.instants import Window
     from cronledger.core.keys import OccurrenceKey
     from cronledger.core.schedule import JobSpec, Schedule
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cronledger.worker.handlers import Handlers
     from cronledger.worker.signals import (
         Cancelled,
+        ChunkConflict,
         Discard,
         EffectConflict,
         EffectInDoubt,
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cancelled",
+    "ChunkConflict",
     "Discard",
     "EffectConflict",
     "EffectInDoubt",
+    "FollowUp",
     "Handlers",
     "JobContext",
     "JobSpec",
@@ -40,9 +44,11 @@ __all__ = [
 
 _HOMES = {
     "Cancelled": "cronledger.worker.signals",
+    "ChunkConflict": "cronledger.worker.signals",
     "Discard": "cronledger.worker.signals",
     "EffectConflict": "cronledger.worker.signals",
     "EffectInDoubt": "cronledger.worker.signals",
+    "FollowUp": "cronledger.core.chunks",
     "Handlers": "cronledger.worker.handlers",
     "JobContext": "cronledger.worker.context",
     "OccurrenceKey": "cronledger.core.keys",

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cronledger.core.chunks import Chunk, ChunkWork, FollowUp, SplitSoFar
 from cronledger.core.lifecycle import Lease
 from cronledger.core.receipts import Begun, Decision
+from cronledger.errors import RefusedError
 from cronledger.worker.context import Cancellation, JobContext, context_of
 from cronledger.worker.handlers import Handler, is_async
 from cronledger.worker.signals import Discard, Retry
@@ -25,13 +27,16 @@ _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Receipts:
-    """Receipts in memory. Hand the same to several runs, and they are attempts of one job.
+    """Receipts and chunks in memory. Give several runs the same, and they are attempts of one job.
 
     `connection` is what `job.transaction()` gives; its handler's rows are left to you to commit.
     """
 
     def __init__(self, connection: Any = None) -> None:
         self.results: dict[str, Any] = {}
+        self.chunks: dict[str, Chunk] = {}
+        self.sealed = False
+        self.then: FollowUp | None = None
         self._connection = connection
         self._begun: dict[str, str] = {}
 
@@ -66,18 +71,48 @@ class Receipts:
             raise ValueError("the handler asks for a transaction; give Receipts(connection)")
         yield self._connection, lambda: True
 
+    def split_so_far(self, lease: Lease) -> SplitSoFar:  # noqa: ARG002  # the port has it
+        """What earlier runs have done."""
+        return SplitSoFar(self.sealed, next(reversed(self.chunks.values()), None))
+
+    def split(
+        self,
+        lease: Lease,  # noqa: ARG002  # the port has it
+        work: ChunkWork,  # noqa: ARG002  # the port has it
+        chunks: Sequence[Chunk],
+    ) -> int | None:
+        """As the ledger would: each name once, none anew once sealed, none for other work."""
+        fresh = [chunk for chunk in chunks if chunk.name not in self.chunks]
+        if fresh and self.sealed:
+            raise RefusedError("the chunks are sealed, so none can be added")
+        for chunk in chunks:
+            if (known := self.chunks.get(chunk.name)) and known.payload != chunk.payload:
+                raise RefusedError(f"chunk {chunk.name} was added as other work")
+        self.chunks |= {chunk.name: chunk for chunk in fresh}
+        return len(fresh)
+
+    def seal(self, lease: Lease, then: FollowUp | None) -> bool:  # noqa: ARG002  # the port has it
+        """No more chunks; what follows is the same every time."""
+        if self.sealed and then != self.then:
+            raise RefusedError("the chunks are sealed with another follow-up")
+        self.sealed, self.then = True, then
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """How a handler ended: `completed`, `retry` or `discard`, with the reason of the last two.
 
-    `effects` are the results that were committed, by name.
+    `effects` are the results that were committed, by name. `chunks` are the payloads of what it was
+    split into, by name; `then` is the kind of what follows them, if they are sealed.
     """
 
     outcome: str
     reason: str = ""
     retry_after: timedelta | None = None
     effects: Mapping[str, Any] = field(default_factory=dict)
+    chunks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    then: str | None = None
 
 
 @dataclass(slots=True)
@@ -115,10 +150,16 @@ def run_job(
     try:
         _call(handlers[lease.known_as], context)
     except Retry as retry:
-        return Ran("retry", retry.reason, retry.after, dict(kept.results))
+        return _ran(kept, "retry", retry.reason, retry.after)
     except Discard as discard:
-        return Ran(discard.error_class, discard.reason, None, dict(kept.results))
-    return Ran("completed", effects=dict(kept.results))
+        return _ran(kept, discard.error_class, discard.reason)
+    return _ran(kept, "completed")
+
+
+def _ran(kept: Receipts, outcome: str, reason: str = "", after: timedelta | None = None) -> Ran:
+    chunks = {name: chunk.payload for name, chunk in kept.chunks.items()}
+    then = kept.then.kind if kept.then else None
+    return Ran(outcome, reason, after, dict(kept.results), chunks, then)
 
 
 def job_of(

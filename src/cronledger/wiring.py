@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cronledger.adapters.second_opinion import SecondOpinion
     from cronledger.core.schedule import ScheduleFile
     from cronledger.ports import (
+        ChunkSets,
         Clock,
         Controls,
         Effects,
@@ -191,6 +192,12 @@ class Store:
         from cronledger.adapters.postgres.controls import PostgresControls
 
         return PostgresControls(self.session())
+
+    def chunk_sets(self) -> ChunkSets:
+        """Sets of chunks as people look at them, on a session of its own."""
+        from cronledger.adapters.postgres.chunks import PostgresChunkSets
+
+        return PostgresChunkSets(self.session())
 
     def prune(self) -> Prune:
         """Retention, on a session of its own."""

@@ -116,6 +116,12 @@ def known_as(kind: str, schema_version: int) -> str:
     return kind if schema_version == 1 else f"{kind}@{schema_version}"
 
 
+def parse_known(text: str) -> tuple[str, int]:
+    """The kind and the version that `known_as` wrote."""
+    kind, mark, version = text.rpartition("@")
+    return (kind, int(version)) if mark and version.isdecimal() else (text, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why an attempt failed, and what may follow.

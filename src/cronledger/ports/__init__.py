@@ -1,5 +1,6 @@
 """What the flows and the worker need from the world: small protocols, implemented by adapters."""
 
+from cronledger.ports.chunks import ChunkSets, Splits
 from cronledger.ports.ledger import (
     Audited,
     Decision,
@@ -22,6 +23,7 @@ from cronledger.ports.queue import Chosen, Controls, Effects, Jobs, LeasedQueue,
 __all__ = [
     "Audited",
     "Chosen",
+    "ChunkSets",
     "Clock",
     "Controls",
     "Decision",
@@ -39,6 +41,7 @@ __all__ = [
     "Prune",
     "Recorded",
     "Span",
+    "Splits",
     "Unfinished",
     "Versions",
     "Zones",

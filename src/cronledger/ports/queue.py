@@ -12,6 +12,7 @@ from cronledger.core.audit import Audit, By
 from cronledger.core.doctor import Ailment
 from cronledger.core.lifecycle import Failure, Job, Lease, QueueStanding, Settlement
 from cronledger.core.receipts import Begun, Receipt
+from cronledger.ports.chunks import Splits
 
 
 class LeasedQueue(Protocol):
@@ -61,8 +62,9 @@ class Chosen:
     error_class: str | None = None
 
 
-class Effects(Protocol):
-    """Receipts of effects, fenced by the lease. Safe from any thread."""
+class Effects(Splits, Protocol):
+    """What a handler writes, fenced by the lease: receipts of effects, and chunks. Safe from any
+    thread."""
 
     def begin(self, lease: Lease, name: str, fingerprint: str, window: timedelta | None) -> Begun:
         """Write down that an effect is about to be tried; says whether it is to be."""

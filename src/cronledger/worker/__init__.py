@@ -6,6 +6,7 @@ from cronledger.worker.context import JobContext
 from cronledger.worker.handlers import Handlers
 from cronledger.worker.signals import (
     Cancelled,
+    ChunkConflict,
     Discard,
     EffectConflict,
     EffectInDoubt,
@@ -14,6 +15,7 @@ from cronledger.worker.signals import (
 
 __all__ = [
     "Cancelled",
+    "ChunkConflict",
     "Discard",
     "EffectConflict",
     "EffectInDoubt",

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from cronledger.core.chunks import FollowUp
 from cronledger.core.lifecycle import Lease
 from cronledger.ports import Clock, Effects
+from cronledger.worker.chunks import Split, splitting
 from cronledger.worker.effects import WriteOnce, completing
 from cronledger.worker.signals import TIMEOUT, Cancelled
 
@@ -106,6 +108,24 @@ class JobContext:
         For `def` handlers, once, as the last thing. Raises Cancelled if the lease is lost.
         """
         return completing(self._effects, self._lease, self._settle)
+
+    def split(
+        self,
+        kind: str,
+        then: str | FollowUp | None = None,
+        *,
+        queue: str | None = None,
+        max_attempts: int | None = None,
+        timeout: timedelta | None = None,
+    ) -> Split:
+        """Split the work into chunks: `with job.split("part", then="report") as chunks`.
+
+        Each `chunks.add(name, payload)` is a job of `kind`, enqueued once whatever the number of
+        attempts of this one. When the `with` ends there are no more, and when all are completed
+        `then` is enqueued, once. One split for a job; call it last.
+        """
+        work, following = splitting(kind, then, queue, max_attempts, timeout)
+        return Split(self._effects, self._lease, work, following)
 
     def wait(self, span: timedelta) -> None:
         """Wait for `span` in a `def` handler; ends early, by Cancelled, if the attempt must end."""

@@ -51,6 +51,12 @@ class EffectInDoubt(Discard):
     error_class = "effect_in_doubt"
 
 
+class ChunkConflict(Discard):
+    """A chunk, or what follows all of them, is not what an earlier attempt said."""
+
+    error_class = "chunk_conflict"
+
+
 class Cancelled(BaseException):
     """Raised by `JobContext.check`: the attempt must end.
 

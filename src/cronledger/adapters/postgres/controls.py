@@ -62,13 +62,14 @@ class PostgresControls:
     def _do(self, statement: str, who: By, **parameters: Any) -> Any:
         """Run a function that answers with one value."""
         given = {**parameters, "actor": who.actor, "reason": who.reason}
-        with _refusals():
+        with refusals():
             (row,) = self._session.run(statement, given)
         return next(iter(row.values()))
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
+    """What a refusal by a function means to who typed the command."""
     try:
         yield
     except StoreError as error:

@@ -1,9 +1,8 @@
-"""Effect receipts in PostgreSQL, for handlers on any thread."""
+"""What handlers write under their leases in PostgreSQL, on any thread: receipts, and chunks."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,19 +10,19 @@ from typing import Any
 
 import psycopg
 
+from cronledger.adapters.postgres.chunks import PostgresSplits
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.lifecycle import Lease
 from cronledger.core.receipts import Begun, Decision
 
 
-class PostgresEffects:
-    """Implements `ports.Effects`: receipts on one session behind a lock, each transaction on a
-    connection of its own, which `connect` makes."""
+class PostgresEffects(PostgresSplits):
+    """Implements `ports.Effects`: receipts and chunks on one session behind a lock, each
+    transaction on a connection of its own, which `connect` makes."""
 
     def __init__(self, session: Session, connect: Callable[[], psycopg.Connection[Any]]) -> None:
-        self._session = session
+        super().__init__(session)
         self._connect = connect
-        self._using = threading.Lock()
 
     def begin(self, lease: Lease, name: str, fingerprint: str, window: timedelta | None) -> Begun:
         """Write down that the effect is about to be tried."""

@@ -37,6 +37,7 @@ class PostgresPrune:
         days = sum(self._day(first, go_on) for first in asked["days"])
         jobs = self._batches("drop_strays", go_on, end=kept_from)
         keys = self._batches("drop_keys", go_on, before=asked["keys_before"])
+        keys += self._batches("drop_sets", go_on, before=asked["keys_before"])
         receipts = self._batches("drop_receipts", go_on, before=asked["receipts_before"])
         self._run("drop_windows")
         return Pruned(days, jobs, keys, receipts)

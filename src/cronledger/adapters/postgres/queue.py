@@ -91,12 +91,12 @@ class PostgresQueue:
     def jobs(self, chosen: Chosen, limit: int) -> list[Job]:
         """The newest first."""
         rows = self._session.run("jobs", {**asdict(chosen), "limit": limit})
-        return [_job(row) for row in rows]
+        return [job_of(row) for row in rows]
 
     def job(self, job_id: int) -> Job | None:
         """One job by its id."""
         rows = self._session.run("job", {"id": job_id})
-        return _job(rows[0]) if rows else None
+        return job_of(rows[0]) if rows else None
 
     def keep_output(self, job_id: int, token: int, exit_status: int, text: str) -> bool:
         """Keep the output of an attempt; False if the lease is not ours any more."""
@@ -134,6 +134,7 @@ class PostgresQueue:
         return tokens, rows
 
 
-def _job(row: dict[str, object]) -> Job:
+def job_of(row: dict[str, object]) -> Job:
+    """A row with the columns of the view."""
     state = row.pop("state")
     return Job(state=JobState(str(state)), **row)  # type: ignore[arg-type]  # columns match by test

@@ -35,6 +35,7 @@ begin
     perform cronledger.count_stale(array(
       select g.id from unnest(p_job_ids) as g(id) where g.id <> all (coalesce(settled, '{}'))));
   end if;
+  perform cronledger.settle_chunks(settled, 'completed');
   return query select unnest(settled);
 end $$;
 
@@ -112,6 +113,9 @@ begin
   perform cronledger.count_delta('cronledger_attempts_total', array[line.name, p_lease.kind,
     case when p_error_class = 'lease_expired' then 'lease_expired'
          when decided = 'retrying' then 'retry' else decided end], 1);
+  if decided <> 'retrying' then
+    perform cronledger.settle_chunks(array[p_lease.job_id], decided);
+  end if;
   return decided;
 end $$;
 
@@ -140,12 +144,13 @@ declare
   held cronledger.lease;
   line text;
   n int := 0;
+  expired bigint[] := array(
+    select e.job_id from cronledger.lease e where e.expires_at <= cronledger.now()
+     order by e.job_id limit p_limit for update skip locked);
 begin
+  perform cronledger.hold_sets(expired);
   for held in
-    delete from cronledger.lease l where l.job_id = any (array(
-      select e.job_id from cronledger.lease e where e.expires_at <= cronledger.now()
-       order by e.job_id limit p_limit for update skip locked))
-    returning l.*
+    delete from cronledger.lease l where l.job_id = any (expired) returning l.*
   loop
     perform cronledger.after_failure(held, 'lease_expired',
                                      'the lease of ' || held.worker || ' expired', true, null);

@@ -59,6 +59,7 @@ begin
       perform cronledger.count_delta('cronledger_jobs_finished_total',
         array[(select q.name from cronledger.queue q where q.id = waiting.queue_id), waiting.kind,
               'cancelled'], 1);
+      perform cronledger.settle_chunks(array[p_job_id], 'cancelled');
       answer := 'cancelled';
       exit;
     end if;
@@ -197,6 +198,7 @@ begin
   if starts <= cronledger.now() then
     perform cronledger.wake(ended.queue_id);
   end if;
+  perform cronledger.reopen_chunk(p_job_id);
   perform cronledger.audit_job(p_actor, p_reason, 'replay', p_job_id, before);
   return (cronledger.standing_of(p_job_id)) ->> 'state';
 end $$;

@@ -1,9 +1,13 @@
--- Of these schedules: how many jobs wait and how many are leased. Reads only what is active.
-select j.schedule_id, count(*) filter (where not a.leased) as waiting,
-       count(*) filter (where a.leased) as leased
-  from (select job_id, false as leased from cronledger.ready
-         union all select job_id, false from cronledger.deferred
-         union all select job_id, true from cronledger.lease) a
-  join cronledger.job j on j.id = a.job_id
- where j.schedule_id = any (%(ids)s::int[])
- group by j.schedule_id
+-- Of these schedules: how many runs wait and how many are under way. A run that has split into chunks
+-- is one, and under way as long as one of its jobs is leased. Reads only what is active.
+select u.schedule_id, count(*) filter (where not u.leased) as waiting,
+       count(*) filter (where u.leased) as leased
+  from (select j.schedule_id, bool_or(a.leased) as leased
+          from (select job_id, false as leased from cronledger.ready
+                 union all select job_id, false from cronledger.deferred
+                 union all select job_id, true from cronledger.lease) a
+          join cronledger.job j on j.id = a.job_id
+          left join cronledger.chunk c on c.job_id = a.job_id
+         where j.schedule_id = any (%(ids)s::int[])
+         group by j.schedule_id, coalesce(c.set_id, a.job_id)) u
+ group by u.schedule_id
