@@ -8,8 +8,10 @@ from functools import partial
 from threading import Barrier, Thread
 from typing import Any
 
+import psycopg
 import pytest
 
+from commands import until
 from cronledger.adapters.postgres.chunks import PostgresChunkSets, PostgresSplits
 from cronledger.adapters.postgres.controls import PostgresControls
 from cronledger.adapters.postgres.prune import PostgresPrune
@@ -70,7 +72,13 @@ class Splitter:
 
 
 @pytest.fixture
-def splitter(any_database: str, session_for: SessionFor) -> Splitter:
+def splitter(bench: Workbench) -> Splitter:
+    return Splitter(bench)
+
+
+@pytest.fixture
+def anywhere(any_database: str, session_for: SessionFor) -> Splitter:
+    """The same on each server of the tests."""
     return Splitter(Workbench(any_database, session_for))
 
 
@@ -125,21 +133,21 @@ def test_a_chunk_is_a_job_with_a_key_of_its_own_that_takes_after_the_one_that_sp
     assert row["priority"] == 2
 
 
-def test_chunks_are_enqueued_once_whatever_the_number_of_attempts(splitter: Splitter) -> None:
-    assert splitter.add(*names(3)) == 3
-    splitter.complete(2)
-    splitter.again()
-    before = splitter.splits.split_so_far(splitter.lease)
+def test_chunks_are_enqueued_once_whatever_the_number_of_attempts(anywhere: Splitter) -> None:
+    assert anywhere.add(*names(3)) == 3
+    anywhere.complete(2)
+    anywhere.again()
+    before = anywhere.splits.split_so_far(anywhere.lease)
     assert before.last is not None
     assert (before.sealed, before.last.name, before.last.payload) == (False, "c2", {"range": "c2"})
-    assert splitter.add(*names(5)) == 2
-    assert splitter.seal()
-    splitter.again()
-    assert splitter.splits.split_so_far(splitter.lease).sealed
-    assert (splitter.add(*names(5)), splitter.seal()) == (0, True)
-    assert splitter.state() == ("open", 5, 2, 0, 0)
-    assert splitter.complete() == 3
-    assert len(splitter.follow_ups()) == 1
+    assert anywhere.add(*names(5)) == 2
+    assert anywhere.seal()
+    anywhere.again()
+    assert anywhere.splits.split_so_far(anywhere.lease).sealed
+    assert (anywhere.add(*names(5)), anywhere.seal()) == (0, True)
+    assert anywhere.state() == ("open", 5, 2, 0, 0)
+    assert anywhere.complete() == 3
+    assert len(anywhere.follow_ups()) == 1
 
 
 def test_names_are_kept_apart_by_set_and_not_by_key(splitter: Splitter) -> None:
@@ -164,8 +172,9 @@ def test_a_lease_that_has_ended_adds_nothing_though_nobody_took_it_back(splitter
 
 def test_a_name_that_means_other_work_is_refused_and_nothing_is_added(splitter: Splitter) -> None:
     splitter.add("a")
-    for work, chunk in [(PART, Chunk("a", {"range": "b"})), (ChunkWork("other"), Chunk("a", {"range": "a"}))]:  # fmt: skip
-        with pytest.raises(RefusedError, match="chunk a of job .* was added as other work"):
+    same, other = Chunk("a", {"range": "a"}), Chunk("a", {"range": "b"})
+    for work, chunk in [(PART, other), (ChunkWork("other"), same), (ChunkWork("part", 2), same)]:
+        with pytest.raises(RefusedError, match=r"chunk a of job \d+ was added as other work"):
             splitter.splits.split(splitter.lease, work, [Chunk("new"), chunk])
     assert splitter.state()[1] == 1
 
@@ -203,35 +212,35 @@ def test_a_chunk_may_start_later(splitter: Splitter) -> None:
 # What follows
 
 
-def test_q141_a_dead_chunk_holds_the_set_and_its_replay_reopens_it(splitter: Splitter) -> None:
-    splitter.add(*names(10))
-    splitter.seal()
-    splitter.complete(6)
-    dead = splitter.kill()
-    splitter.complete()
-    assert splitter.state() == ("failed", 10, 9, 1, 0)
-    assert splitter.follow_ups() == []
-    splitter.controls.replay(dead.job_id, None, BY)
-    assert splitter.state() == ("open", 10, 9, 0, 0)
-    (lease,) = splitter.claim()
+def test_q141_a_dead_chunk_holds_the_set_and_its_replay_reopens_it(anywhere: Splitter) -> None:
+    anywhere.add(*names(10))
+    anywhere.seal()
+    anywhere.complete(6)
+    dead = anywhere.kill()
+    anywhere.complete()
+    assert anywhere.state() == ("failed", 10, 9, 1, 0)
+    assert anywhere.follow_ups() == []
+    anywhere.controls.replay(dead.job_id, None, BY)
+    assert anywhere.state() == ("open", 10, 9, 0, 0)
+    (lease,) = anywhere.claim()
     assert lease.key == dead.key  # and the others do not run again
-    splitter.bench.queue.complete([lease])
-    assert splitter.state() == ("completed", 10, 10, 0, 0)
-    assert splitter.follow_ups() == [f"{splitter.lease.key}#then"]
-    assert splitter.claim() == []
+    anywhere.bench.queue.complete([lease])
+    assert anywhere.state() == ("completed", 10, 10, 0, 0)
+    assert anywhere.follow_ups() == [f"{anywhere.lease.key}#then"]
+    assert anywhere.claim() == []
 
 
-def test_q142_a_set_finishes_when_it_is_sealed_if_nothing_is_left_to_do(splitter: Splitter) -> None:
-    splitter.seal()
-    assert splitter.state() == ("completed", 0, 0, 0, 0)
-    other = Splitter(splitter.bench)
+def test_q142_a_set_finishes_when_it_is_sealed_if_nothing_is_left_to_do(anywhere: Splitter) -> None:
+    anywhere.seal()
+    assert anywhere.state() == ("completed", 0, 0, 0, 0)
+    other = Splitter(anywhere.bench)
     other.add(*names(3))
     other.complete()
     assert other.state() == ("open", 3, 3, 0, 0)
     other.seal()
     assert other.state() == ("completed", 3, 3, 0, 0)
-    assert sorted(splitter.follow_ups()) == [
-        f"{splitter.lease.key}#then",
+    assert sorted(anywhere.follow_ups()) == [
+        f"{anywhere.lease.key}#then",
         f"{other.lease.key}#then",
     ]
 
@@ -296,11 +305,11 @@ def test_a_chunk_may_split_in_turn(splitter: Splitter) -> None:
 
 @pytest.mark.parametrize("batch", [1, 7])
 def test_of_eight_sessions_that_finish_two_hundred_chunks_at_once_one_enqueues_what_follows(
-    splitter: Splitter, batch: int
+    anywhere: Splitter, batch: int
 ) -> None:
-    splitter.add(*names(200))
-    leases = splitter.claim()
-    queues = [splitter.bench.another() for _ in range(8)]
+    anywhere.add(*names(200))
+    leases = anywhere.claim()
+    queues = [anywhere.bench.another() for _ in range(8)]
     shares = [leases[n::8] for n in range(8)]
 
     def finish(queue: PostgresQueue, share: list[Lease]) -> int:
@@ -309,19 +318,19 @@ def test_of_eight_sessions_that_finish_two_hundred_chunks_at_once_one_enqueues_w
         )
 
     calls = [partial(finish, q, share) for q, share in zip(queues, shares, strict=True)]
-    other = PostgresSplits(splitter.bench.session_at())
-    seal = partial(other.seal, splitter.lease, REPORT)
+    other = PostgresSplits(anywhere.bench.session_at())
+    seal = partial(other.seal, anywhere.lease, REPORT)
     done = together([*calls, seal])  # sealed somewhere in between
     assert sum(n for n in done if n is not True) == 200  # type: ignore[misc]  # counts, and the seal
-    assert splitter.state() == ("completed", 200, 200, 0, 0)
-    assert splitter.follow_ups() == [f"{splitter.lease.key}#then"]
+    assert anywhere.state() == ("completed", 200, 200, 0, 0)
+    assert anywhere.follow_ups() == [f"{anywhere.lease.key}#then"]
 
 
 def test_batches_over_several_sets_in_any_order_wait_in_no_ring(splitter: Splitter) -> None:
     several = [splitter, *(Splitter(splitter.bench) for _ in range(4))]
-    for one in several:
-        one.add(*names(40))
-        one.seal()
+    for n in range(40):  # so that the chunks come in another order than their sets
+        for one in several[:: 1 if n % 2 else -1]:
+            one.add(f"c{n}")
     leases = splitter.claim()
     backwards = sorted(leases, key=lambda lease: lease.key[::-1])
     assert len(leases) == 200
@@ -329,19 +338,19 @@ def test_batches_over_several_sets_in_any_order_wait_in_no_ring(splitter: Splitt
     later = splitter.bench.another(timedelta(hours=2))
     splitter.bench.rows(
         "update cronledger.lease set max_attempts = 1 where job_id = any (%(ids)s) returning 1",
-        ids=[lease.job_id for lease in backwards[150:]],
+        ids=[lease.job_id for lease in leases[100:]],
     )
 
     def finish(queue: PostgresQueue, share: list[Lease]) -> int:
-        return sum(len(queue.complete(share[at : at + 10])) for at in range(0, 50, 10))
+        return sum(len(queue.complete(share[at : at + 10])) for at in range(0, len(share), 10))
 
     def rescue() -> int:
         ended = 0
-        while n := later.rescue(10):
+        while n := later.rescue(7):
             ended += n
         return ended
 
-    shares = [backwards[n * 50 : n * 50 + 50] for n in range(3)]
+    shares = [backwards[n::3] for n in range(3)]
     together([*(partial(finish, q, s) for q, s in zip(queues, shares, strict=True)), rescue])
     counts = [one.state() for one in several]
     completed, dead = sum(c[2] for c in counts), sum(c[3] for c in counts)
@@ -352,27 +361,48 @@ def test_batches_over_several_sets_in_any_order_wait_in_no_ring(splitter: Splitt
     assert dead > 0
 
 
+def test_a_rescue_locks_the_sets_of_all_that_it_ends_before_it_ends_one(splitter: Splitter) -> None:
+    first, second = splitter, Splitter(splitter.bench)
+    second.add("a")
+    first.add("b")  # rescued after the other, though its set comes first
+    ids = [lease.job_id for lease in first.claim()]
+    bench, later = first.bench, first.bench.another(timedelta(hours=2))
+    bench.rows("update cronledger.lease set max_attempts = 1 returning 1")
+    lock = "select from cronledger.chunk_set where id = %s for update nowait"
+    with psycopg.connect(bench.dsn) as connection:
+        connection.execute(lock, [first.id])
+        rescuer = Thread(target=later.rescue, args=(10,))
+        rescuer.start()
+        until(
+            lambda: bench.rows("select 1 from pg_locks where not granted"),
+            "the rescue waits for us",
+        )
+        connection.execute(lock, [second.id])  # or each would wait for the other
+    rescuer.join()
+    assert bench.states(ids) == ["dead", "dead"]
+
+
 # What an operator does
 
 
-def test_what_waits_of_a_set_is_cancelled_and_what_runs_goes_on(splitter: Splitter) -> None:
-    (row,) = splitter.bench.rows("select cronledger.now() + interval '1 hour' as at")
-    splitter.add(*names(5))
-    splitter.splits.split(splitter.lease, PART, [Chunk("later", run_at=row["at"])])
-    splitter.seal()
-    running, failing = splitter.claim(2)
-    splitter.bench.queue.fail(failing, Failure("Boom", "it broke"))
-    assert splitter.sets.cancel_chunks(splitter.id, BY) == 5
-    assert splitter.state() == ("open", 6, 0, 0, 5)
-    splitter.bench.queue.complete([running])
-    assert splitter.state() == ("cancelled", 6, 1, 0, 5)
-    assert splitter.follow_ups() == []
-    (audit,) = splitter.bench.rows("table cronledger.audit")
+def test_what_waits_of_a_set_is_cancelled_and_what_runs_goes_on(anywhere: Splitter) -> None:
+    (row,) = anywhere.bench.rows("select cronledger.now() + interval '1 hour' as at")
+    anywhere.add(*names(5))
+    anywhere.splits.split(anywhere.lease, PART, [Chunk("later", run_at=row["at"])])
+    anywhere.seal()
+    running, failing = anywhere.claim(2)
+    anywhere.bench.queue.fail(failing, Failure("Boom", "it broke"))
+    assert anywhere.sets.cancel_chunks(anywhere.id, BY) == 5
+    assert anywhere.state() == ("open", 6, 0, 0, 5)
+    anywhere.bench.queue.complete([running])
+    assert anywhere.state() == ("cancelled", 6, 1, 0, 5)
+    assert anywhere.follow_ups() == []
+    (audit,) = anywhere.bench.rows("table cronledger.audit")
     assert (audit["actor"], audit["reason"], audit["action"], audit["subject"]) == (
         "mia",
         BY.reason,
         "cancel_chunks",
-        splitter.lease.key,
+        anywhere.lease.key,
     )
     detail = audit["detail"]
     assert (detail["cancelled"], detail["before"]["cancelled"], detail["after"]["cancelled"]) == (
@@ -380,9 +410,9 @@ def test_what_waits_of_a_set_is_cancelled_and_what_runs_goes_on(splitter: Splitt
         0,
         5,
     )
-    assert splitter.sets.cancel_chunks(splitter.id, BY) == 0
-    assert len(splitter.bench.rows("table cronledger.audit")) == 1
-    ended = splitter.bench.counted("cronledger_jobs_finished_total")
+    assert anywhere.sets.cancel_chunks(anywhere.id, BY) == 0
+    assert len(anywhere.bench.rows("table cronledger.audit")) == 1
+    ended = anywhere.bench.counted("cronledger_jobs_finished_total")
     assert ended[("default", "part", "cancelled")] == 5
 
 

@@ -27,8 +27,6 @@ OURS = {"queue", "worker", "ops", "scheduler", "migrate", "metrics"}
 # What has no test under its id yet, and why.
 WAITING = {
     "Q048": "there is one target so far, the ledger's own tables; see the adapters",
-    "Q141": "there are no chunks yet",
-    "Q142": "there are no chunks yet",
 }
 
 
