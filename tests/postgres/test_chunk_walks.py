@@ -1,4 +1,4 @@
-"""Random walks of a set of chunks beside a model: what follows comes when all is completed, once."""
+"""Random walks of a set of chunks beside a model: what follows comes once, after all."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Model:
 
     def counts(self) -> tuple[int, int, int, int]:
         found = list(self.chunks.values())
-        return (len(found), *(found.count(s) for s in ("completed", "dead", "cancelled")))
+        completed, dead, cancelled = map(found.count, ("completed", "dead", "cancelled"))
+        return len(found), completed, dead, cancelled
 
 
 class Walk:
@@ -154,9 +155,9 @@ class Walk:
             for name in waiting:
                 self.model.moved(name, "cancelled")
             return
-        name = self.one_of("waiting", "leased", "cancelled") if self.draw.random() < 0.3 else None
-        if name and self.controls.cancel(self.ids[name], BY) == "cancelled":
-            self.model.moved(name, "cancelled")
+        one = self.one_of("waiting", "leased", "cancelled") if self.draw.random() < 0.3 else None
+        if one and self.controls.cancel(self.ids[one], BY) == "cancelled":
+            self.model.moved(one, "cancelled")
 
     def replay(self) -> None:
         if name := self.one_of("dead"):

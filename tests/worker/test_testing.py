@@ -42,6 +42,23 @@ def breaks(job: JobContext) -> None:
     raise LookupError(job.kind)
 
 
+@app.handler("pages")
+def pages(job: JobContext) -> None:
+    with job.split("page", then="book") as chunks:
+        first = int(chunks.last.name) + 1 if chunks.last else 1
+        for number in range(first, job.payload["pages"] + 1):
+            chunks.add(str(number), {"page": number})
+            if number == 2 and job.attempt == 1:
+                chunks.flush()
+                raise Retry(None, "the source is away")
+
+
+@app.handler("another")
+def another(job: JobContext) -> None:
+    with job.split("page", then=job.payload["then"]) as chunks:
+        chunks.add("1", {"page": job.payload["page"]})
+
+
 def test_how_a_handler_ends_is_told() -> None:
     first = run_job(app, "invoice", {"customer": 7})
     assert (first.outcome, first.reason) == ("retry", "not yet")
@@ -76,3 +93,29 @@ def test_a_transaction_is_yours_to_give() -> None:
 def test_what_a_handler_raises_is_raised() -> None:
     with pytest.raises(LookupError, match="breaks"):
         run_job(app, "breaks")
+
+
+def test_what_a_handler_splits_into_is_told() -> None:
+    receipts = Receipts()
+    first = run_job(app, "pages", {"pages": 3}, job_of("pages"), receipts)
+    assert (first.outcome, list(first.chunks), first.then) == ("retry", ["1", "2"], None)
+    second = run_job(app, "pages", {"pages": 3}, job_of("pages", attempt=2), receipts)
+    assert (second.outcome, second.then) == ("completed", "book")
+    assert second.chunks == {"1": {"page": 1}, "2": {"page": 2}, "3": {"page": 3}}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [{"page": 2, "then": "book"}, {"page": 1, "then": "report"}, {"page": 2, "then": None}],
+)
+def test_a_second_attempt_that_splits_otherwise_is_found(second: dict[str, Any]) -> None:
+    receipts = Receipts()
+    once: dict[str, Any] = {"page": 1, "then": "book"}
+    for _ in range(2):
+        assert run_job(app, "another", once, None, receipts).outcome == "completed"
+    assert run_job(app, "another", second, None, receipts).outcome == "chunk_conflict"
+    more = run_job(app, "pages", {"pages": 2}, job_of("pages", attempt=2), receipts)
+    assert (more.outcome, more.reason) == (
+        "chunk_conflict",
+        "the chunks are sealed, so none can be added",
+    )

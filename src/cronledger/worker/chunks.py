@@ -63,7 +63,21 @@ class Split:
         if self._waiting.setdefault(name, chunk) != chunk:
             raise ChunkConflict(f"chunk {name!r} is added twice and means different work")
         if len(self._waiting) >= BATCH:
-            self._write()
+            self.flush()
+
+    def flush(self) -> None:
+        """Write now what was added so far; it stays there whatever becomes of the attempt."""
+        chunks = list(self._waiting.values())
+        if not chunks:
+            return
+        try:
+            added = self._splits.split(self._lease, self._work, chunks)
+        except RefusedError as error:
+            raise ChunkConflict(str(error)) from error
+        if added is None:
+            raise Cancelled(LEASE_LOST)
+        self.added += added
+        self._waiting.clear()
 
     def __enter__(self) -> Split:
         self._before = self._splits.split_so_far(self._lease)
@@ -76,7 +90,7 @@ class Split:
         trace: TracebackType | None,
     ) -> None:
         if kind is None:
-            self._write()
+            self.flush()
             self._seal()
 
     async def __aenter__(self) -> Split:
@@ -89,19 +103,6 @@ class Split:
         trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, trace)
-
-    def _write(self) -> None:
-        chunks = list(self._waiting.values())
-        if not chunks:
-            return
-        try:
-            added = self._splits.split(self._lease, self._work, chunks)
-        except RefusedError as error:
-            raise ChunkConflict(str(error)) from error
-        if added is None:
-            raise Cancelled(LEASE_LOST)
-        self.added += added
-        self._waiting.clear()
 
     def _seal(self) -> None:
         try:
