@@ -11,6 +11,7 @@ import typer
 from cronledger.cli import (
     backdate,
     check,
+    chunks,
     dead,
     demo,
     diff,
@@ -19,7 +20,6 @@ from cronledger.cli import (
     explain,
     export,
     imports,
-    jobs,
     ledger,
     prune,
     queue,
@@ -77,7 +77,7 @@ def build() -> typer.Typer:
     app.command()(trigger.trigger)
     app.command()(service.work)
     app.command()(demo.demo)
-    app.add_typer(jobs.jobs, name="jobs")
+    app.add_typer(chunks.jobs, name="jobs")  # with the commands of both
     app.add_typer(dead.dead, name="dead")
     app.add_typer(effects.effects, name="effects")
     app.add_typer(queue.queue, name="queue")

@@ -19,6 +19,7 @@ from cronledger.cli.options import (
     duration,
 )
 from cronledger.cli.render import Format
+from cronledger.core.chunks import parent_and_name
 from cronledger.core.instants import Window, format_instant, to_epoch, up_to
 from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
@@ -68,7 +69,7 @@ def show(
 ) -> None:
     """Everything about one job."""
     with database(ctx, database_url, "jobs") as store:
-        job = store.jobs().job(_job_id(store, which))
+        job = store.jobs().job(job_id(store, which))
     if job is None:
         raise ConfigError(f"there is no job {which}; `jobs list` shows the newest")
     if output is not Format.TABLE:
@@ -173,13 +174,21 @@ def _change(
     """Do something to one job by hand; returns what the database answers."""
     by = by_whom(actor, reason)
     with database(ctx, database_url, "jobs") as store:
-        return change(store.controls(), _job_id(store, which), by)
+        return change(store.controls(), job_id(store, which), by)
 
 
-def _job_id(store: Store, which: str) -> int:
-    """The id that was given, or that of the occurrence whose key was given."""
+def job_id(store: Store, which: str) -> int:
+    """The id that was given, or that of the occurrence or the chunk whose key was given."""
     if which.isdecimal() and len(which) < 19:
         return int(which)
+    if (chunk := parent_and_name(which)) is not None:
+        parent, name = chunk
+        of_chunk = store.chunk_sets().chunk_job(job_id(store, parent), name)
+        if of_chunk is None:
+            raise ConfigError(
+                f"{parent} has no chunk {name!r}; `jobs chunks {parent}` shows its set"
+            )
+        return of_chunk
     try:
         key = OccurrenceKey.parse(which)
     except ValueError as error:
