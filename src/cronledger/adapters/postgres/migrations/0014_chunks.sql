@@ -74,13 +74,18 @@ end $$;
 
 -- Jobs have ended as p_state: the sets whose chunks they are count it. A job that completes seals its
 -- own set at the latest then, since nobody could add to it any more. Rows of sets are locked in the
--- order of their ids, so that nobody waits in a ring. Of jobs that have to do with no set it is two
--- looks at an index.
+-- order of their ids, so that nobody waits in a ring.
 create function cronledger.settle_chunks(p_job_ids bigint[], p_state text) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
   line record;
 begin
+  -- Nearly all jobs have to do with no set, and for them this is all.
+  if not exists (select from cronledger.chunk c where c.job_id = any (p_job_ids))
+     and not exists (select from cronledger.chunk_set s
+                      where s.id = any (p_job_ids) and s.sealed_at is null) then
+    return;
+  end if;
   for line in
     select u.set_id, sum(u.n)::int as n, bool_or(u.own) as own
       from (select c.set_id, 1 as n, false as own
@@ -139,6 +144,22 @@ begin
   select s.* into strict own from cronledger.chunk_set s where s.id = p_job_id for no key update;
   return own;
 end $$;
+
+-- The first of these names whose chunk was added as other work. What an earlier attempt added must mean
+-- the same, or some work is done twice and some by nobody.
+create function cronledger.other_work(p_set_id bigint, p_kind text, p_schema_version int,
+                                      p_names text[], p_payloads jsonb[]) returns text
+language sql stable as $$
+  -- The limits keep the planner from reading all chunks of the set, or all jobs, for a few of them.
+  select min(g.name)
+    from unnest(p_names, p_payloads) as g(name, payload)
+   cross join lateral (select c.job_id from cronledger.chunk c
+                        where c.set_id = p_set_id and c.name = g.name limit 1) c
+   cross join lateral (select x.payload, x.kind, x.schema_version from cronledger.job x
+                        where x.id = c.job_id limit 1) j
+   where j.payload <> coalesce(g.payload, '{}') or j.kind <> p_kind
+      or j.schema_version <> p_schema_version
+$$;
 
 -- Add chunks to the set of a job under its lease, once for each name of the set, in the order given:
 -- jobs whose keys are that of the job, `#` and the name. Returns how many were new; null if the lease
@@ -203,15 +224,8 @@ begin
     raise exception 'the chunks of job % are sealed, so none can be added', p_job_id
       using errcode = 'object_not_in_prerequisite_state';
   end if;
-  -- What is there already, an earlier attempt added: it must mean the same work, or some is done
-  -- twice and some by nobody.
-  select min(c.name) into differs
-    from cronledger.chunk c
-    join cronledger.job j on j.id = c.job_id
-    join unnest(p_names, p_payloads) as g(name, payload) on g.name = c.name
-   where c.set_id = own.id and c.name = any (p_names) and c.job_id <> all (fresh)
-     and (j.payload <> coalesce(g.payload, '{}') or j.kind <> p_kind
-          or j.schema_version <> p_schema_version);
+  differs := case when cardinality(fresh) < cardinality(p_names) then
+    cronledger.other_work(own.id, p_kind, p_schema_version, p_names, p_payloads) end;
   if differs is not null then
     raise exception 'chunk % of job % was added as other work; give it another name, or the same '
                     'kind and payload in every attempt', differs, p_job_id
