@@ -104,12 +104,12 @@ def test_every_handler_of_the_page_ends_as_it_says(
     bench: Workbench, crew: Crew, names: dict[str, Any]
 ) -> None:
     app = names["app"]
-    assert set(app) == {"report", "ping-partner", "charge", "mirror", "pay-out", "invoice"} | {
-        "pages",
-        "pages@2",
+    assert set(app) == {
+        *("report", "ping-partner", "pages", "pages@2", "charge", "mirror", "pay-out", "invoice"),
+        *("reindex", "reindex-rows", "reindex-report"),
     }
     bench.rows("create table public.account (balance int); insert into public.account values (100)")
-    for kind in ("report", "ping-partner", "mirror", "pay-out", "invoice"):
+    for kind in ("report", "ping-partner", "mirror", "pay-out", "invoice", "reindex"):
         bench.enqueue(kind, payload={"format": "pdf"})
     bench.enqueue("charge")
     bench.enqueue("charge", payload={"customer": 7}, timeout=timedelta(minutes=1))
@@ -117,7 +117,7 @@ def test_every_handler_of_the_page_ends_as_it_says(
     crew.make(app).run_until_idle()
     ended = {
         (event.lease.kind, event.settlement, event.error_class)
-        for event in crew.seen.wait_for(Attempted, 8)
+        for event in crew.seen.wait_for(Attempted, 13)
     }
     assert ended == {
         ("report", Settlement.COMPLETED, None),
@@ -126,6 +126,9 @@ def test_every_handler_of_the_page_ends_as_it_says(
         ("ping-partner", Settlement.COMPLETED, None),
         ("mirror", Settlement.COMPLETED, None),
         ("pages", Settlement.COMPLETED, None),
+        ("reindex", Settlement.COMPLETED, None),
+        ("reindex-rows", Settlement.COMPLETED, None),
+        ("reindex-report", Settlement.COMPLETED, None),
         ("charge", Settlement.DEAD, "discard"),
         ("charge", Settlement.RETRYING, "retry"),
     }
