@@ -8,7 +8,9 @@ import psycopg
 import pytest
 
 from commands import Cli
+from cronledger.adapters.postgres.chunks import PostgresSplits
 from cronledger.adapters.postgres.migrate import roles_script
+from cronledger.core.chunks import Chunk, ChunkWork, FollowUp
 from workbench import SessionFor, Workbench
 
 ROLES = ("enqueue", "worker", "operator", "observer")
@@ -159,3 +161,20 @@ def test_nobody_rewrites_the_audit(bench: Workbench) -> None:
             pytest.raises(psycopg.errors.InsufficientPrivilege, match="append-only"),
         ):
             owner.execute(change.encode())
+
+
+def test_a_worker_splits_and_an_operator_cancels_chunks(
+    bench: Workbench, dsn: As, cli: Cli, session_for: SessionFor
+) -> None:
+    (id_,) = bench.enqueue("split")
+    (lease,) = bench.claim(1, "a", "split")
+    splits = PostgresSplits(session_for(dsn("worker")))
+    splits.split(lease, ChunkWork("part"), [Chunk("a"), Chunk("b")])
+    assert splits.split_so_far(lease).last is not None
+    assert splits.seal(lease, FollowUp("report"))
+    for role in ("operator", "observer"):
+        assert "0 of 2 completed" in cli("jobs", "chunks", str(id_), "--database", dsn(role)).out
+    cancel = ("jobs", "cancel-chunks", str(id_), "--apply", *WHY, "--database")
+    for role in ("observer", "worker"):
+        assert cli(*cancel, dsn(role)).code in {3, 4}
+    assert cli(*cancel, dsn("operator")).out.startswith("2 cancelled\n")

@@ -28,7 +28,7 @@ class PostgresSplits:
     def split_so_far(self, lease: Lease) -> SplitSoFar:
         """What earlier attempts of the job have done."""
         with self._using:
-            rows = self._session.run("split_so_far", {"job_id": lease.job_id})
+            rows = self._session.run("split_so_far", {"job_id": lease.job_id, "token": lease.token})
         if not rows:
             return SplitSoFar()
         sealed = rows[0].pop("sealed")

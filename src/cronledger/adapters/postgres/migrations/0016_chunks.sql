@@ -70,6 +70,7 @@ begin
           ended.then_schema_version, ended.tenant);
   perform cronledger.count_delta('cronledger_jobs_created_total',
                                  array[line.name, ended.then_kind], 1);
+  perform cronledger.wake(line.id);
 end $$;
 
 -- Jobs have ended as p_state: the sets whose chunks they are count it. A job that completes seals its
@@ -171,7 +172,7 @@ create function cronledger.split(
   p_run_ats timestamptz[] default null, p_tenants text[] default null, p_queue text default null,
   p_max_attempts int default null, p_timeout interval default null, p_schema_version int default 1)
 returns int
-language plpgsql
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_nestloop = off as $$       -- as enqueue_once()
 declare
   own cronledger.chunk_set := cronledger.own_set(p_job_id, p_token);
@@ -236,6 +237,9 @@ begin
    where s.id = own.id and cardinality(fresh) > 0;
   perform cronledger.count_delta('cronledger_jobs_created_total', array[line.name, p_kind],
                                  cardinality(fresh));
+  if cardinality(fresh) > 0 then
+    perform cronledger.wake(line.id);
+  end if;
   return cardinality(fresh);
 end $$;
 
@@ -245,7 +249,7 @@ end $$;
 create function cronledger.seal(
   p_job_id bigint, p_token bigint, p_then_kind text default null, p_then_payload jsonb default '{}',
   p_then_queue text default null, p_then_schema_version int default 1) returns boolean
-language plpgsql as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   own cronledger.chunk_set := cronledger.own_set(p_job_id, p_token);
   line cronledger.queue;
@@ -272,6 +276,19 @@ begin
   end if;
   return true;
 end $$;
+
+-- What earlier attempts have done, for who has the lease of the job: whether the set is sealed, and the
+-- chunk that was added last, if there is one. No row: nothing, or the lease is someone else's.
+create function cronledger.split_so_far(p_job_id bigint, p_token bigint)
+returns table (sealed boolean, name text, payload jsonb, tenant text, run_at timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select s.sealed_at is not null, c.name, j.payload, j.tenant, j.run_at
+    from cronledger.chunk_set s
+    left join cronledger.chunk c on c.job_id = s.last_id
+    left join cronledger.job j on j.id = s.last_id
+   where s.id = p_job_id
+     and exists (select from cronledger.lease l where l.job_id = p_job_id and l.token = p_token)
+$$;
 
 -- The queue of that name, or that of the job.
 create function cronledger.queue_of(p_queue text, p_job_id bigint) returns cronledger.queue
@@ -324,7 +341,7 @@ select c.set_id, c.name, j.*
 -- Cancel what waits of a set: its chunks that are scheduled, eligible or retrying. Those that run go
 -- on. Returns how many. One audit row stands for all of them, under the key of the set.
 create function cronledger.cancel_chunks(p_set_id bigint, p_actor text, p_reason text) returns int
-language plpgsql as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   before jsonb := (select to_jsonb(s) from cronledger.chunk_sets s where s.id = p_set_id);
   gone bigint[];
@@ -394,3 +411,7 @@ begin
   end if;
   return n;
 end $$;
+
+insert into cronledger.role_right (role, routine)
+values ('worker', 'split'), ('worker', 'seal'), ('worker', 'split_so_far'), ('operator', 'cancel_chunks');
+revoke all on all functions in schema cronledger from public;
