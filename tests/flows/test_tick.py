@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.zones import PinnedZones
 from cronledger.core.events import Enqueued, KeysLeftOut, VersionsNoted
 from cronledger.core.instants import to_epoch
+from cronledger.errors import StoreError
 from cronledger.flows.tick import Moment, tick
 from ledgers import World, minutes, time, window
 
@@ -282,3 +284,21 @@ def test_a_tick_decides_far_more_schedules_than_one_transaction_takes(world: Wor
     due = window("2026-03-01T01:00", "2026-03-01T01:01")
     assert sum(d.recorded for d in world.drifts("2026-03-01", "2026-03-01T01:30")) == 1100
     assert world.ledger.recorded([(1, due)])[1] == [to_epoch(time("2026-03-01T01:00"))]
+
+
+def test_q048_a_schedule_that_somebody_has_locked_holds_up_no_other(world: World) -> None:
+    world.at("2026-03-01T00:30").load(
+        f"a: cron: '0 * * * *', {ALL}", f"b: cron: '0 * * * *', {ALL}"
+    )
+    with psycopg.connect(world.session.dsn) as other:
+        other.execute("select from cronledger.schedule where name = 'a' for update")
+        world.at("2026-03-01T01:00:05")
+        with pytest.raises(StoreError, match=r"^a: .*lock timeout") as refused:
+            world.tick()
+        assert refused.value.sqlstate == "55P03"
+        assert world.recorded() == ["b:2026-03-01T01:00:00Z"]
+    assert world.at("2026-03-01T02:00:05").enqueued() == [
+        "a:2026-03-01T01:00:00Z",
+        "a:2026-03-01T02:00:00Z",
+        "b:2026-03-01T02:00:00Z",
+    ]

@@ -22,6 +22,7 @@ from cronledger.core.instants import Window, from_epoch, to_epoch, up_to
 from cronledger.core.plan import LeftOut, Plan, plan, reach, without_overlap
 from cronledger.core.schedule import Overlap, Schedule, ScheduleFile, job_of, known_as
 from cronledger.core.start import run_ats
+from cronledger.errors import StoreError
 from cronledger.ports import (
     Decision,
     Enqueue,
@@ -35,6 +36,8 @@ from cronledger.ports import (
 
 # Schedules decided on in one transaction: bounds how long a lock is held.
 CHUNK = 500
+# What a store says when somebody else's lock was not given up in time.
+LOCKED = "55P03"
 # What becomes of a due key depends on how many earlier ones are unfinished.
 COUNTING = frozenset({Overlap.SKIP, Overlap.BUFFER_ONE})
 
@@ -84,12 +87,39 @@ def tick(
     observe: Observe,
     moment: Moment,
 ) -> list[Ticked]:
-    """Decide on everything due by `moment.now`; only schedules about which something was done."""
+    """Decide on everything due by `moment.now`; only schedules about which something was done.
+
+    Raises StoreError, after all others were decided on, for a schedule that somebody has locked.
+    """
     ours = {name: s for name, s in known_as(schedules).items() if s.managed_by is None}
     known = [(ours[s.name], s) for s in ledger.standings(ours.keys())]
     done: list[Ticked] = []
+    locked: list[StoreError] = []
     for start in range(0, len(known), CHUNK):
-        done += _Pass(ledger, zones, observe, moment).run(known[start : start + CHUNK])
+        chunk = known[start : start + CHUNK]
+        try:
+            done += _Pass(ledger, zones, observe, moment).run(chunk)
+        except StoreError as error:
+            if error.sqlstate != LOCKED:
+                raise
+            done += _one_by_one(_Pass(ledger, zones, observe, moment), chunk, locked)
+    if locked:
+        raise locked[0]
+    return done
+
+
+def _one_by_one(
+    one_pass: _Pass, chunk: Sequence[tuple[Schedule, Standing]], locked: list[StoreError]
+) -> list[Ticked]:
+    """What a lock on one of them must not hold up; those that are locked are added to `locked`."""
+    done: list[Ticked] = []
+    for pair in chunk:
+        try:
+            done += one_pass.run([pair])
+        except StoreError as error:
+            if error.sqlstate != LOCKED:
+                raise
+            locked.append(StoreError(f"{pair[1].name}: {error}", error.sqlstate))
     return done
 
 

@@ -128,6 +128,7 @@ class PostgresLedger:
     def deciding(self, ids: Sequence[int]) -> Iterator[Mapping[int, datetime]]:
         """A transaction in which only we decide on these schedules."""
         with self._session.transaction():
+            self._session.run("lock_limit")
             rows = self._session.run("deciding", {"ids": list(ids)})
             yield {row["id"]: row["decided_to"] for row in rows}
 
