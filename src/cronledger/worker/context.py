@@ -21,8 +21,10 @@ class Cancellation:
     """The word that one attempt must end. The first reason stays; safe from any thread."""
 
     def __init__(self) -> None:
-        self._given = threading.Event()
         self._reason = ""
+        # Made by who waits first: most attempts end without, and it is the dearest part of one.
+        self._waiting: threading.Event | None = None
+        self._making = threading.Lock()
         self._interrupt: Callable[[], None] | None = None
 
     @property
@@ -33,19 +35,25 @@ class Cancellation:
     def cancel(self, reason: str) -> None:
         """Tell the handler; one that can be interrupted is."""
         self._reason = self._reason or reason
-        self._given.set()
+        with self._making:
+            if self._waiting is not None:
+                self._waiting.set()
         if self._interrupt is not None:
             self._interrupt()
 
     def on_cancel(self, interrupt: Callable[[], None]) -> None:
         """Call `interrupt` when cancelled, at once if that has happened already."""
         self._interrupt = interrupt
-        if self._given.is_set():
+        if self._reason:
             interrupt()
 
     def wait(self, span: timedelta) -> None:
         """Until cancelled, `span` at most."""
-        self._given.wait(max(span.total_seconds(), 0.0))
+        with self._making:
+            if self._reason:
+                return
+            waiting = self._waiting = self._waiting or threading.Event()
+        waiting.wait(max(span.total_seconds(), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
