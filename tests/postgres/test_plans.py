@@ -199,3 +199,44 @@ def test_a_snapshot_does_not_read_history(spy: Spy) -> None:
     steps = spy.steps(text)
     assert {step["Relation Name"] for step in steps if "Relation Name" in step} & HOT == HOT
     assert not [step for step in steps if str(step.get("Relation Name", "")).startswith("outcome")]
+
+
+SETS = """
+    truncate cronledger.chunk, cronledger.chunk_set;
+    insert into cronledger.chunk_set (id, key, priority, created_at, total)
+    select l.job_id, 'k', 0, now(), 50000 from cronledger.lease l order by 1 desc limit 1;
+    insert into cronledger.chunk (job_id, set_id, name)
+    select -n, s.id, 'c' || n from generate_series(1, 50000) n, cronledger.chunk_set s;
+    insert into cronledger.job (id, run_at, created_at, queue_id, max_attempts, timeout, key, kind)
+    select -n, now(), now(), q.id, 9, interval '1 min', 'k#c' || n, 'part'
+      from generate_series(1, 50000) n, cronledger.queue q
+     union all
+    select s.id, now(), now(), q.id, 9, interval '1 min', 'k', 'split'
+      from cronledger.chunk_set s, cronledger.queue q;
+    update cronledger.lease set expires_at = now() + interval '1 hour'
+     where job_id in (select id from cronledger.chunk_set);
+    analyze cronledger.chunk, cronledger.chunk_set, cronledger.job
+"""
+
+
+def test_a_settlement_finds_its_chunks_and_a_second_attempt_its_names(
+    spy: Spy, filled: str
+) -> None:
+    with psycopg.connect(filled, autocommit=True) as connection:
+        connection.execute(SETS.encode())
+    own = {"chunk", "chunk_set"}
+    steps = spy.steps(
+        "select count(*) from cronledger.complete("
+        " array(select job_id from cronledger.lease order by 1 limit 100),"
+        " array(select token from cronledger.lease order by job_id limit 100))"
+    )
+    assert scanned_whole(steps, own) == set()
+    assert rows_looked_at(steps, own) == 0
+    again = spy.steps(
+        "select cronledger.split(s.id, l.token, 'part', array(select 'c' || n from"
+        " generate_series(1, 100) n), array_fill('{}'::jsonb, array[100]))"
+        " from cronledger.chunk_set s join cronledger.lease l on l.job_id = s.id"
+    )
+    assert scanned_whole(again, {"chunk", "job_default"}) == set()
+    assert rows_looked_at(again, {"chunk"}) <= 200
+    assert rows_looked_at(again, {"job_default"}) <= 200

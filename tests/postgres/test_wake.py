@@ -12,10 +12,12 @@ import psycopg
 import pytest
 
 from cronledger import JobSpec, enqueue_once
+from cronledger.adapters.postgres.chunks import PostgresSplits
 from cronledger.adapters.postgres.controls import PostgresControls
 from cronledger.adapters.postgres.ledger import PostgresLedger
 from cronledger.adapters.postgres.wakeups import PostgresWakeUps
 from cronledger.core.audit import By
+from cronledger.core.chunks import Chunk, ChunkWork, FollowUp
 from cronledger.core.lifecycle import Failure
 from cronledger.errors import StoreError
 from workbench import SessionFor, Workbench
@@ -110,6 +112,20 @@ def hand_back(bench: Workbench, id_: int) -> None:
                id=id_, t=row["token"])  # fmt: skip
 
 
+def splitting(bench: Workbench) -> int:
+    return bench.enqueue("split")[0]
+
+
+def split(bench: Workbench, _: int) -> None:
+    (lease,) = bench.claim(1, "a", "split")
+    PostgresSplits(bench.session).split(lease, ChunkWork("work"), [Chunk("a")])
+
+
+def finish_set(bench: Workbench, _: int) -> None:
+    (lease,) = bench.claim(1, "a", "split")
+    PostgresSplits(bench.session).seal(lease, FollowUp("work"))
+
+
 def hands(bench: Workbench) -> PostgresControls:
     return PostgresControls(bench.session)
 
@@ -128,8 +144,13 @@ Act = Callable[[Workbench, int], Any]
         (retrying, lambda bench, id_: hands(bench).retry_now(id_, BY)),
         (dead, lambda bench, id_: hands(bench).replay(id_, None, BY)),
         (paused, lambda bench, _: hands(bench).resume("default", BY)),
+        (splitting, split),
+        (splitting, finish_set),
     ],
-    ids=["occurrence", "once", "by_hand", "release", "take_back", "retry", "replay", "resume"],
+    ids=[
+        *("occurrence", "once", "by_hand", "release", "take_back", "retry", "replay", "resume"),
+        *("chunk", "follow_up"),
+    ],
 )
 def test_whatever_makes_a_job_claimable_wakes_who_listens(
     bench: Workbench, ear: Ear, before: Callable[[Workbench], int], act: Act
