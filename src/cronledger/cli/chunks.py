@@ -50,7 +50,7 @@ def show_chunks(
     if failing:
         render.say("")
         render.show(output, "jobs", [job_row(job) for job in failing], FAILING)
-    if found.state == "failed":
+    if found.state == "failed" and not found.cancelled:
         render.say(
             "nothing follows while a chunk is dead; `dead replay ID` of each opens the set again"
         )
