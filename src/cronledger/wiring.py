@@ -7,7 +7,7 @@ driver.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -96,6 +96,13 @@ def file_schema() -> str:
     from cronledger.adapters.zones import PinnedZones
 
     return schema_text(PinnedZones().names())
+
+
+def dashboards() -> Mapping[str, str]:
+    """The dashboards for Grafana: each file's text, by its name."""
+    from cronledger.adapters.observe.boards import boards
+
+    return boards()
 
 
 def roles_script() -> str:

@@ -50,5 +50,5 @@ def test_a_copy_that_is_not_current_exits_with_one(
 ) -> None:
     (folder / "s.json").write_text("{}")
     assert run(["export", "schema", "--check", "s.json"]) == 1
-    assert "write it anew with -o s.json" in capsys.readouterr().err
+    assert "write it anew (-o s.json)" in capsys.readouterr().err
     assert run(["export", "schema", "--check", "none.json"]) == 2

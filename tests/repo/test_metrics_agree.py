@@ -80,11 +80,7 @@ def test_labels_in_selectors_are_those_of_the_metric() -> None:
 def test_every_recording_rule_is_used_by_an_alert_a_panel_or_a_rule() -> None:
     used = {name for where in USES.values() for text in where for name in NAME.findall(text)}
     # Named for those who write their own alerts; alerts of ours on them come with their runbooks.
-    for_others = {
-        "queue:cronledger_oldest_dead_letter_age_seconds:max",
-        "queue:cronledger_oldest_expired_lease_age_seconds:max",
-        "queue:cronledger_attempts:increase15m",
-    }
+    for_others = {"queue:cronledger_attempts:increase15m"}
     assert RECORDED - used == for_others
 
 

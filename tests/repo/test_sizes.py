@@ -14,7 +14,7 @@ FUNCTION_LINES_WALL = 70
 
 # Over 40 lines, under the wall, for a reason.
 LONG_FUNCTIONS = {
-    "adapters/observe/dashboards.py:_is_anything_wrong": "a list of panels, not logic",
+    "adapters/observe/boards/overview.py:_is_anything_wrong": "a list of panels, not logic",
 }
 
 

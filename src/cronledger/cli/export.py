@@ -33,12 +33,36 @@ def schema(
 
     text = wiring.file_schema()
     if check is not None:
-        _compare(text, check)
+        _compare(text, check, f"-o {check}")
     elif output is None:
         sys.stdout.write(text)
     else:
         write(output, text)
         render.tell(f"wrote {output}")
+
+
+@export.command()
+def dashboards(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where the files are written.")
+    ] = Path("dashboards"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the files there; exit 1 if one differs.")
+    ] = False,
+) -> None:
+    """The dashboards for Grafana, a file each: import them, or provision the folder."""
+    from cronledger import wiring
+
+    for name, text in wiring.dashboards().items():
+        if check:
+            _compare(text, folder / name, f"export dashboards {folder}")
+            continue
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RefusedError(f"{folder} cannot be made ({error.strerror})") from error
+        write(folder / name, text)
+        render.tell(f"wrote {folder / name}")
 
 
 @export.command()
@@ -57,11 +81,11 @@ def write(path: Path, text: str) -> None:
         raise RefusedError(f"{path} cannot be written ({error.strerror})") from error
 
 
-def _compare(text: str, path: Path) -> None:
+def _compare(text: str, path: Path, again: str) -> None:
     try:
         found = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read ({error}); name a file to compare") from None
     if found != text:
-        render.tell(f"{path} is not what this version writes; write it anew with -o {path}")
+        render.tell(f"{path} is not what this version writes; write it anew ({again})")
         raise typer.Exit(1)

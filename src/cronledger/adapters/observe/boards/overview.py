@@ -1,64 +1,52 @@
-"""What the dashboards show. `python -m cronledger.adapters.observe.dashboards` prints the overview.
+"""The board that somebody opens first.
 
 The first row answers "is anything wrong now?", then the worst first, then latency, traffic, errors
-and saturation. Every description says what to do when the panel is not as it should be.
+and saturation.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
-from cronledger.adapters.observe.panels import Dashboard, Panel, Query, Row, Variable, to_json
+from cronledger.adapters.observe.boards.parts import (
+    ANNOTATIONS,
+    ANY_IS_RED,
+    HALF_IS_YELLOW,
+    JOB,
+    JOB_VARIABLE,
+    QUEUE,
+    QUEUE_VARIABLE,
+    increase,
+)
+from cronledger.adapters.observe.panels import Dashboard, Panel, Query, Row
 
-_REPLICAS = "instance, pod, container, endpoint"
-_JOB = 'job=~"$job"'
-_QUEUE = f'{_JOB},queue=~"$queue"'
-_HALF_IS_YELLOW: Mapping[float, str] = {0: "green", 0.5: "yellow", 1: "red"}
-_ANY_IS_RED: Mapping[float, str] = {0: "green", 1: "red"}
 
-
-def overview() -> str:
-    """dashboards/overview.json, as text."""
-    return to_json(
-        Dashboard(
-            uid="cronledger-overview",
-            title="cronledger / Overview",
-            description="What is owed, what is missing, and what waits too long.",
-            span="now-24h",
-            variables=(
-                Variable("job", "Job", "label_values(cronledger_build_info, job)"),
-                Variable("queue", "Queue", f"label_values(cronledger_queue_jobs{{{_JOB}}}, queue)"),
-            ),
-            annotations={
-                "Schedule reloads": (
-                    "changes(cronledger_config_last_reload_success_timestamp_seconds"
-                    f"{{{_JOB}}}[$__rate_interval]) > 0"
-                )
-            },
-            rows=(
-                _is_anything_wrong(),
-                _worst_first(),
-                _latency(),
-                _traffic(),
-                _errors(),
-                _saturation(),
-            ),
-        )
+def overview() -> Dashboard:
+    """dashboards/overview.json."""
+    return Dashboard(
+        uid="cronledger-overview",
+        title="cronledger / Overview",
+        description="What is owed, what is missing, and what waits too long.",
+        span="now-24h",
+        variables=(JOB_VARIABLE, QUEUE_VARIABLE),
+        annotations=ANNOTATIONS,
+        rows=(
+            _is_anything_wrong(),
+            _worst_first(),
+            _latency(),
+            _traffic(),
+            _errors(),
+            _saturation(),
+        ),
     )
 
 
-def _increase(counter: str, matchers: str, by: str) -> str:
-    folded = f"max without ({_REPLICAS}) (increase({counter}{{{matchers}}}[$__rate_interval]))"
-    return f"sum by ({by}) ({folded})" if by else f"sum({folded})"
-
-
 def _is_anything_wrong() -> Row:
-    past = f"schedule:cronledger_objective_used:ratio{{{_JOB}}}"
-    eligible = f"queue:cronledger_oldest_eligible_age_seconds:max{{{_JOB}}}"
-    objective = f"queue:cronledger_delivery_objective_seconds:max{{{_JOB}}}"
-    last = f"max by (job) (cronledger_reconcile_last_success_timestamp_seconds{{{_JOB}}})"
-    interval = f"max by (job) (cronledger_reconcile_interval_seconds{{{_JOB}}})"
+    past = f"schedule:cronledger_objective_used:ratio{{{JOB}}}"
+    eligible = f"queue:cronledger_oldest_eligible_age_seconds:max{{{JOB}}}"
+    objective = f"queue:cronledger_delivery_objective_seconds:max{{{JOB}}}"
+    last = f"max by (job) (cronledger_reconcile_last_success_timestamp_seconds{{{JOB}}})"
+    interval = f"max by (job) (cronledger_reconcile_interval_seconds{{{JOB}}})"
     return Row(
         "Is anything wrong now?",
         (
@@ -66,14 +54,14 @@ def _is_anything_wrong() -> Row:
                 "Schedules past their objective",
                 "Not 0: find them below under Worst first, then run `cronledger reconcile`.",
                 f"count({past} > 1) or vector(0)",
-                _ANY_IS_RED,
+                ANY_IS_RED,
             ),
             _stat(
                 "Missing occurrences",
                 "Not 0: nothing was enqueued for them. `cronledger reconcile` names each key,"
                 " `cronledger backfill` fills them.",
-                f"sum(schedule:cronledger_missing_occurrences:max{{{_JOB}}}) or vector(0)",
-                _ANY_IS_RED,
+                f"sum(schedule:cronledger_missing_occurrences:max{{{JOB}}}) or vector(0)",
+                ANY_IS_RED,
             ),
             _used(
                 "Worst objective used",
@@ -96,7 +84,7 @@ def _is_anything_wrong() -> Row:
             _stat(
                 "Database reached",
                 "0: no replica reaches the database, and this page shows the last snapshot.",
-                f"max(cronledger_database_up{{{_JOB}}})",
+                f"max(cronledger_database_up{{{JOB}}})",
                 {0: "red", 1: "green"},
             ),
         ),
@@ -118,7 +106,7 @@ def _used(title: str, description: str, expr: str) -> Panel:
         "percentunit",
         width=4,
         height=4,
-        thresholds=_HALF_IS_YELLOW,
+        thresholds=HALF_IS_YELLOW,
     )
 
 
@@ -132,12 +120,12 @@ def _worst_first() -> Row:
                 "Run `cronledger reconcile FILE SCHEDULE` for the ones past 100 %.",
                 (
                     Query(
-                        f"topk(20, schedule:cronledger_objective_used:ratio{{{_JOB}}})",
+                        f"topk(20, schedule:cronledger_objective_used:ratio{{{JOB}}})",
                         instant=True,
                     ),
                 ),
                 "percentunit",
-                thresholds=_HALF_IS_YELLOW,
+                thresholds=HALF_IS_YELLOW,
             ),
             Panel(
                 "table",
@@ -145,7 +133,7 @@ def _worst_first() -> Row:
                 "Run `cronledger backfill FILE SCHEDULE` to see what it would fill.",
                 (
                     Query(
-                        f"topk(20, schedule:cronledger_missing_occurrences:max{{{_JOB}}} > 0)",
+                        f"topk(20, schedule:cronledger_missing_occurrences:max{{{JOB}}} > 0)",
                         instant=True,
                     ),
                 ),
@@ -164,11 +152,11 @@ def _latency() -> Row:
                 "A line that climbs past its objective: workers are gone, stuck or too few.",
                 (
                     Query(
-                        f"queue:cronledger_oldest_eligible_age_seconds:max{{{_QUEUE}}}",
+                        f"queue:cronledger_oldest_eligible_age_seconds:max{{{QUEUE}}}",
                         "{{queue}}",
                     ),
                     Query(
-                        f"queue:cronledger_delivery_objective_seconds:max{{{_QUEUE}}}",
+                        f"queue:cronledger_delivery_objective_seconds:max{{{QUEUE}}}",
                         "{{queue}} objective",
                     ),
                 ),
@@ -181,8 +169,7 @@ def _latency() -> Row:
                 " `cronledger reconcile FILE SCHEDULE` says which.",
                 (
                     Query(
-                        "topk(20, schedule:cronledger_oldest_unfinished_age_seconds:max"
-                        f"{{{_JOB}}})",
+                        f"topk(20, schedule:cronledger_oldest_unfinished_age_seconds:max{{{JOB}}})",
                         "{{schedule}}",
                     ),
                 ),
@@ -201,15 +188,15 @@ def _traffic() -> Row:
                 "Expected and recorded",
                 "The two lines follow each other; a gap between them is missing or omitted work.",
                 (
-                    Query(_increase("cronledger_occurrences_expected_total", _JOB, ""), "expected"),
-                    Query(_increase("cronledger_occurrences_recorded_total", _JOB, ""), "recorded"),
+                    Query(increase("cronledger_occurrences_expected_total", JOB, ""), "expected"),
+                    Query(increase("cronledger_occurrences_recorded_total", JOB, ""), "recorded"),
                 ),
             ),
             Panel(
                 "timeseries",
                 "Jobs created by queue",
                 "A queue that falls silent while its schedules are due: look at the tick.",
-                (Query(_increase("cronledger_jobs_created_total", _QUEUE, "queue"), "{{queue}}"),),
+                (Query(increase("cronledger_jobs_created_total", QUEUE, "queue"), "{{queue}}"),),
             ),
         ),
     )
@@ -223,7 +210,7 @@ def _errors() -> Row:
                 "timeseries",
                 "Attempts by outcome",
                 "Retries or expired leases that grow: read the worker's log lines by error class.",
-                (Query(_increase("cronledger_attempts_total", _QUEUE, "outcome"), "{{outcome}}"),),
+                (Query(increase("cronledger_attempts_total", QUEUE, "outcome"), "{{outcome}}"),),
                 stacked=True,
             ),
             Panel(
@@ -233,7 +220,7 @@ def _errors() -> Row:
                 " `cronledger backfill` can still fill them.",
                 (
                     Query(
-                        _increase("cronledger_occurrences_abandoned_total", _JOB, "reason"),
+                        increase("cronledger_occurrences_abandoned_total", JOB, "reason"),
                         "{{reason}}",
                     ),
                 ),
@@ -253,7 +240,7 @@ def _saturation() -> Row:
                 "How deep the queues are. Depth by itself is no fault: judge by the ages above.",
                 (
                     Query(
-                        f"sum by (state) (queue_state:cronledger_queue_jobs:max{{{_QUEUE}}})",
+                        f"sum by (state) (queue_state:cronledger_queue_jobs:max{{{QUEUE}}})",
                         "{{state}}",
                     ),
                 ),
@@ -262,7 +249,3 @@ def _saturation() -> Row:
             ),
         ),
     )
-
-
-if __name__ == "__main__":
-    sys.stdout.write(overview())
