@@ -1,10 +1,10 @@
-"""The queue beside bare tables, in one run: enqueue, drain by the protocol, drain by the worker.
-And how long a job on an idle queue waits for its start.
+"""The queue beside other queues and bare tables, in one run and in turns.
 
-python bench/jobs.py [--jobs N] [--database URL]
+python bench/jobs.py [--jobs N] [--runs N] [--quick] [--database URL]
 
 Without a URL on an embedded PostgreSQL, with fsync. Floors are what two bare tables cost: one
-insert for an enqueue, one delete and one insert for a claim and a completion.
+insert for an enqueue, one delete and one insert for a claim and a completion. Peers are those of
+job_peers.py, as their users would run them. --quick leaves out the stress of job_stress.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,16 @@ from cronledger import wiring
 from cronledger.adapters.postgres.session import Session
 from cronledger.worker.pool import Worker
 from cronledger.worker.settings import Access, WorkerSettings
+from job_peers import Peer, peers
+from job_stress import stress
 
 BATCH = 1000
-CLAIM = 100
-RUNS = 5
+CLAIM = 500  # as the peers have it, or more where they gain by it
+SINGLE = 300
+OURS = "cronledger"
 STARTS = 100
 START_GAP = 0.4  # seconds between two jobs, so that the queue is idle again
+Found = dict[str, dict[str, list[float]]]
 FLOOR = """
     create table if not exists public.floor (id bigint generated always as identity primary key,
                                              key text unique, payload jsonb);
@@ -56,11 +60,11 @@ def keys(run: int, jobs: int) -> list[list[str]]:
     return [[f"{run}-{n}" for n in range(at, at + BATCH)] for at in range(0, jobs, BATCH)]
 
 
-def rate(jobs: int, call: Callable[[], object]) -> float:
-    """Jobs per second of one call."""
+def took(call: Callable[[], object]) -> float:
+    """Seconds of one call."""
     began = time.perf_counter()
     call()
-    return jobs / (time.perf_counter() - began)
+    return time.perf_counter() - began
 
 
 def enqueue(session: Session, query: str, batches: list[list[str]]) -> None:
@@ -94,8 +98,8 @@ def drain_by_worker(store: wiring.Store) -> None:
     worker.run_until_idle()
 
 
-def starts(store: wiring.Store) -> list[float]:
-    """Milliseconds from before the enqueue to the handler's first line, `STARTS` times, sorted."""
+def starts(store: wiring.Store, jobs: int) -> list[float]:
+    """Milliseconds from before the enqueue to the handler's first line, sorted."""
     began: dict[str, float] = {}
     ran: dict[str, float] = {}
     access = Access(store.queue(), store.queue(), store.effects(), store.wakeups())
@@ -109,7 +113,7 @@ def starts(store: wiring.Store) -> list[float]:
     thread = threading.Thread(target=worker.run)
     thread.start()
     session = store.session()
-    for n in range(STARTS):
+    for n in range(jobs):
         time.sleep(START_GAP)
         began[f"start-{n}"] = time.perf_counter()
         session.script(ENQUEUE, {"keys": [f"start-{n}"], "n": 1})
@@ -125,34 +129,68 @@ def drain_floor(session: Session) -> None:
         pass
 
 
-def measure(store: wiring.Store, jobs: int) -> dict[str, list[float]]:
-    """Ours and the floor in turns, `RUNS` each; jobs per second."""
+def measure(store: wiring.Store, peers: Sequence[Peer], jobs: int, runs: int) -> Found:
+    """Everybody in turns, `runs` times; jobs per second by work and by who did it."""
     session = store.session()
-    found: dict[str, list[float]] = {}
+    found: Found = {}
 
-    def note(name: str, value: float) -> None:
-        found.setdefault(name, []).append(value)
+    def note(work: str, who: str, seconds: float | None, count: int = jobs) -> None:
+        if seconds is not None:
+            found.setdefault(work, {}).setdefault(who, []).append(count / seconds)
 
-    for run in range(RUNS):
+    for run in range(runs):
         session.script(FLOOR)
         batches = keys(run, jobs)
-        note("floor: insert", rate(jobs, partial(enqueue, session, FLOOR_ENQUEUE, batches)))
-        note("enqueue, new keys", rate(jobs, partial(enqueue, session, ENQUEUE, batches)))
-        note("enqueue, known keys", rate(jobs, partial(enqueue, session, ENQUEUE, batches)))
-        note("floor: delete and insert", rate(jobs, partial(drain_floor, session)))
-        note("claim and complete, protocol", rate(jobs, partial(drain_by_protocol, session)))
-        enqueue(session, ENQUEUE, keys(run + RUNS, jobs))
-        note("claim and complete, worker", rate(jobs, partial(drain_by_worker, store)))
-        single = [[f"single-{run}-{n}"] for n in range(300)]
-        note("enqueue, one at a time", rate(300, partial(enqueue, session, ENQUEUE, single)))
+        note("enqueue, new keys", "floor", took(partial(enqueue, session, FLOOR_ENQUEUE, batches)))
+        note("enqueue, new keys", OURS, took(partial(enqueue, session, ENQUEUE, batches)))
+        note("enqueue, known keys", OURS, took(partial(enqueue, session, ENQUEUE, batches)))
+        note("claim and complete", "floor", took(partial(drain_floor, session)))
+        note("claim and complete", f"{OURS}, protocol", took(partial(drain_by_protocol, session)))
+        enqueue(session, ENQUEUE, keys(run + runs, jobs))
+        note("claim and complete", OURS, took(partial(drain_by_worker, store)))
+        single = [[f"single-{run}-{n}"] for n in range(SINGLE)]
+        note(
+            "enqueue, one at a time", OURS, took(partial(enqueue, session, ENQUEUE, single)), SINGLE
+        )
         drain_by_protocol(session)
+        for peer in peers:
+            note("enqueue, new keys", peer.name, peer.enqueue(batches))
+            note("claim and complete", peer.name, peer.drain(jobs))
+            note("enqueue, known keys", peer.name, peer.known(batches))
+            note("enqueue, one at a time", peer.name, peer.enqueue(single), SINGLE)
+            peer.drain(jobs)
     return found
+
+
+def show(found: Found) -> None:
+    """A table for each work: medians, their spread, and ours over the best of the peers."""
+    for work, by_whom in found.items():
+        medians = {who: statistics.median(rates) for who, rates in by_whom.items()}
+        best = max(
+            (m for who, m in medians.items() if "floor" not in who and OURS not in who), default=0
+        )
+        print(f"\n{work}, jobs/s")
+        for who, median in sorted(medians.items(), key=lambda item: -item[1]):
+            ratio = f"{median / best:6.2f}x the best peer" if OURS in who and best else ""
+            spread = f"{min(by_whom[who]):,.0f} to {max(by_whom[who]):,.0f}"
+            print(f"  {who:<24} {median:>10,.0f}   {spread:<20} {ratio}")
+
+
+def show_starts(store: wiring.Store, peers: Sequence[Peer], jobs: int) -> None:
+    """From the enqueue to the handler, on a queue where nothing else happens."""
+    print(f"\nstart on an idle queue, {jobs} jobs: p50, p99, most, in ms")
+    waits = {OURS: starts(store, jobs)} | {p.name: sorted(p.starts(jobs, START_GAP)) for p in peers}
+    for who, found in waits.items():
+        said = [found[jobs // 2], found[max(jobs * 99 // 100 - 1, 0)], found[-1]]
+        print(f"  {who:<24} " + "  ".join(f"{wait:8.1f}" for wait in said))
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--database", default="")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -162,19 +200,20 @@ def main() -> None:
             store.migrate()
         else:
             store = wiring.embedded(Path(folder, "pg"), "bench")
+        others: list[Peer] = []
         try:
             store.session().script(
                 "insert into cronledger.queue (name) values ('default') on conflict do nothing"
             )
-            print(f"{asked.jobs:,} jobs a run, {RUNS} runs, batches of {BATCH} and {CLAIM}; jobs/s")
-            for name, rates in measure(store, asked.jobs).items():
-                spread = f"{min(rates):,.0f} to {max(rates):,.0f}"
-                print(f"{name:<32} {statistics.median(rates):>10,.0f}   {spread}")
-            waits = starts(store)
-            found = [waits[STARTS // 2], waits[STARTS * 99 // 100 - 1], waits[-1]]
-            said = ", ".join(f"{wait:.1f}" for wait in found)
-            print(f"start on an idle queue, {STARTS} jobs: p50, p99, most {said} ms")
+            others = peers(store.dsn)
+            print(f"{asked.jobs:,} jobs, {asked.runs} runs in turns, batches of {BATCH}")
+            show(measure(store, others, asked.jobs, asked.runs))
+            show_starts(store, others, STARTS // 5 if asked.quick else STARTS)
+            if not asked.quick:
+                stress(store)
         finally:
+            for peer in others:
+                peer.close()
             store.close()
 
 

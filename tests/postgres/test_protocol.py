@@ -294,3 +294,15 @@ def test_a_claim_that_finds_nothing_is_not_compiled_first(bench: Workbench) -> N
         return time.perf_counter() - began
 
     assert min(seconds() for _ in range(5)) < 0.1  # it takes 1 ms; compiling it took 400
+
+
+def test_extensions_are_counted_and_so_are_those_that_came_too_late(bench: Workbench) -> None:
+    bench.enqueue(jobs=3)
+    first, second, third = bench.claim(3)
+    assert len(bench.queue.extend([first, second, third])) == 3
+    bench.queue.release([third])
+    assert set(bench.queue.extend([second, third])) == {second.token}
+    assert bench.counted("cronledger_lease_extensions_total") == {
+        ("default", "ok"): 4,
+        ("default", "lost"): 1,
+    }

@@ -189,3 +189,15 @@ def test_q067_a_deep_queue_that_drains_is_young_and_a_shallow_one_that_is_stuck_
     assert ages == {"a": 3, "b": 14_400, "c": 21_600, "d": None, "default": None}
     paused = {queue.queue for queue in taken(world).queues if queue.claims_paused}
     assert paused == {"c"}
+
+
+def test_the_share_of_the_retry_budget_that_is_left_is_measured(busy: World) -> None:
+    assert queue_of(busy).budget_left is None
+    busy.sql("update cronledger.queue set retry_budget = 4, max_attempts = 9 where name = 'q'")
+    assert queue_of(busy).budget_left == 1
+    queue = PostgresQueue(busy.session)
+    busy.sql("update cronledger.ready set max_attempts = 9")
+    for lease in queue.claim(["q"], ["k"], 3, "w"):
+        queue.fail(lease, Failure("Boom", "it broke"))
+    assert queue_of(busy).budget_left == 0.25
+    assert queue_of(busy.at("2026-03-01T10:01")).budget_left == 1

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cronledger.core.families import GROUPS
+from cronledger.core.families import MEASURED
+from cronledger.core.families_counted import COUNTED
 from cronledger.core.snapshot import QueuedState, ScheduleState
 
 
@@ -82,6 +83,7 @@ _CLOSED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "cancelled",
         "lease_expired",
     ),
+    ("cronledger_lease_extensions_total", "outcome"): ("ok", "lost"),
     ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error"),
     ("cronledger_web_config_reloads_total", "outcome"): ("ok", "error"),
     ("cronledger_pings_total", "outcome"): ("ok", "error"),
@@ -96,6 +98,6 @@ CATALOGUE: Mapping[str, Metric] = {
         text,
         {label: _CLOSED[name, label] for label in labels if (name, label) in _CLOSED},
     )
-    for kind, source, labels, table in GROUPS
+    for kind, source, labels, table in (*MEASURED, *COUNTED)
     for name, text in table.items()
 }

@@ -166,6 +166,8 @@ def _of_queue(queue: QueueFacts) -> Iterator[Sample]:
     for state in QueuedState:
         yield Sample("cronledger_queue_jobs", (queue.queue, state), queue.jobs.get(state, 0))
     yield Sample("cronledger_queue_claims_paused", name, float(queue.claims_paused))
+    left = nan if queue.budget_left is None else queue.budget_left
+    yield Sample("cronledger_retry_budget_remaining_ratio", name, left)
     for metric, instant in (
         ("cronledger_queue_oldest_eligible_timestamp_seconds", queue.oldest_eligible),
         ("cronledger_queue_oldest_unfinished_timestamp_seconds", queue.oldest_unfinished),

@@ -83,7 +83,8 @@ class QueueFacts:
     of back-off), whether promoted or not. `oldest_unfinished`: the oldest due time among due jobs
     that are not finished. `oldest_lease`: when the longest running current lease was claimed.
     `oldest_expired_lease`: when the oldest lease ended that is past its end and still held.
-    `oldest_dead_letter`: when the oldest unhandled dead letter was made.
+    `oldest_dead_letter`: when the oldest unhandled dead letter was made. `budget_left`: the share
+    of the retry budget that is left in this minute, if there is one.
     """
 
     queue: str
@@ -94,6 +95,7 @@ class QueueFacts:
     oldest_lease: datetime | None = None
     oldest_expired_lease: datetime | None = None
     oldest_dead_letter: datetime | None = None
+    budget_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,4 +66,5 @@ def _queue(row: DictRow) -> QueueFacts:
         oldest_lease=row["oldest_lease"],
         oldest_expired_lease=row["oldest_expired_lease"],
         oldest_dead_letter=row["oldest_dead_letter"],
+        budget_left=row["budget_left"],
     )

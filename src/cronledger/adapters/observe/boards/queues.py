@@ -22,7 +22,7 @@ def queues() -> Dashboard:
         span="now-6h",
         variables=(JOB_VARIABLE, QUEUE_VARIABLE),
         annotations=ANNOTATIONS,
-        rows=(_ages(), _attempts(), _leases(), _dead_letters()),
+        rows=(_ages(), _attempts(), _leases(), _fences(), _dead_letters()),
     )
 
 
@@ -85,6 +85,16 @@ def _attempts() -> Row:
                 Query(increase("cronledger_jobs_finished_total", QUEUE, "outcome"), "{{outcome}}"),
             ),
             lines(
+                "Retry budget left",
+                "At 0 % retries wait for the next minute, or die: find the error class that fails"
+                " everywhere.",
+                Query(
+                    f"min by (queue) (cronledger_retry_budget_remaining_ratio{{{QUEUE}}})",
+                    "{{queue}}",
+                ),
+                unit="percentunit",
+            ),
+            lines(
                 "Retries refused by the budget",
                 "Something fails everywhere at once; find the error class before raising the"
                 " budget.",
@@ -98,7 +108,7 @@ def _attempts() -> Row:
 
 def _leases() -> Row:
     return Row(
-        "Leases and fences",
+        "Leases",
         (
             lines(
                 "Longest current lease",
@@ -114,6 +124,22 @@ def _leases() -> Row:
                     "{{queue}}",
                 ),
                 unit="s",
+            ),
+        ),
+    )
+
+
+def _fences() -> Row:
+    return Row(
+        "Extensions and fences",
+        (
+            lines(
+                "Leases extended and lost by outcome",
+                "Lost ones: the worker was too late, because its machine or the database stood"
+                " still.",
+                Query(
+                    increase("cronledger_lease_extensions_total", QUEUE, "outcome"), "{{outcome}}"
+                ),
             ),
             lines(
                 "Leases taken back",

@@ -269,10 +269,24 @@ end $$;
 -- cancel_requested: somebody wants the attempt to end; failing it then ends the job.
 create function cronledger.extend(p_job_ids bigint[], p_tokens bigint[])
 returns table (job_id bigint, expires_at timestamptz, cancel_requested boolean)
-language sql as $$
-  update cronledger.lease l
-     set expires_at = greatest(l.expires_at, cronledger.now() + q.lease)
-    from cronledger.queue q
-   where l.job_id = any (p_job_ids) and l.token = any (p_tokens) and q.id = l.queue_id
-  returning l.job_id, l.expires_at, l.cancel_requested_at is not null
-$$;
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  kept bigint[];
+begin
+  with extended as (
+    update cronledger.lease l
+       set expires_at = greatest(l.expires_at, cronledger.now() + q.lease)
+      from cronledger.queue q
+     where l.job_id = any (p_job_ids) and l.token = any (p_tokens) and q.id = l.queue_id
+    returning l.job_id)
+  select coalesce(array_agg(e.job_id), '{}') into kept from extended e;
+  insert into cronledger.stat_delta (metric, labels, n)
+  select 'cronledger_lease_extensions_total',
+         array[q.name, case when j.id = any (kept) then 'ok' else 'lost' end], count(*)
+    from cronledger.job j join cronledger.queue q on q.id = j.queue_id
+   where j.id = any (p_job_ids) group by q.name, j.id = any (kept);
+  return query
+  select l.job_id, l.expires_at, l.cancel_requested_at is not null
+    from cronledger.lease l where l.job_id = any (kept);
+end $$;

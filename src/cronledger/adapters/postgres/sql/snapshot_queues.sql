@@ -32,11 +32,16 @@ select q.name,
        coalesce(waiting.retrying, 0) as retrying, coalesce(leased.leased, 0) as leased,
        coalesce(leased.lease_expired, 0) as lease_expired, coalesce(dead.n, 0) as dead,
        eligible.oldest as oldest_eligible, unfinished.oldest as oldest_unfinished,
-       leased.oldest_lease, leased.oldest_expired_lease, dead.oldest as oldest_dead_letter
+       leased.oldest_lease, leased.oldest_expired_lease, dead.oldest as oldest_dead_letter,
+       case when q.retry_budget > 0
+            then greatest(1 - coalesce(w.used, 0)::float / q.retry_budget, 0)
+            when q.retry_budget = 0 then 0::float end as budget_left
   from cronledger.queue q
   left join eligible on eligible.queue_id = q.id
   left join waiting on waiting.queue_id = q.id
   left join leased on leased.queue_id = q.id
   left join unfinished on unfinished.queue_id = q.id
   left join dead on dead.queue_id = q.id
+  left join cronledger.retry_window w
+    on w.queue_id = q.id and w.minute = date_trunc('minute', %(now)s::timestamptz)
  order by q.name
