@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cronledger.adapters.config.load import parse
-from cronledger.adapters.postgres.ledger import PostgresLedger
+from cronledger.adapters.postgres.ledger import LOCK_PATIENCE, PostgresLedger
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.zones import PinnedZones
 from cronledger.core.events import Event
@@ -54,11 +54,12 @@ class World:
     session: Session
     zones: PinnedZones
     events: list[Event] = field(default_factory=list)
+    patience: timedelta = LOCK_PATIENCE
     file: ScheduleFile = field(default_factory=lambda: file_of("none: cron: '0 0 1 1 *'"))
 
     @property
     def ledger(self) -> PostgresLedger:
-        return PostgresLedger(self.session)
+        return PostgresLedger(self.session, self.patience)
 
     @property
     def now(self) -> datetime:

@@ -290,6 +290,7 @@ def test_q048_a_schedule_that_somebody_has_locked_holds_up_no_other(world: World
     world.at("2026-03-01T00:30").load(
         f"a: cron: '0 * * * *', {ALL}", f"b: cron: '0 * * * *', {ALL}"
     )
+    world.patience = timedelta(milliseconds=200)
     with psycopg.connect(world.session.dsn) as other:
         other.execute("select from cronledger.schedule where name = 'a' for update")
         world.at("2026-03-01T01:00:05")

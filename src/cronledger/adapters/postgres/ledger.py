@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.rows import DictRow
@@ -24,12 +24,16 @@ from cronledger.core.schedule import JobSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
 from cronledger.ports import Decision, Enqueue, Noted, Noting, Span, Unfinished, Zones
 
+# Longer than ten processes need that catch up on the same ten thousand keys one after the other.
+LOCK_PATIENCE = timedelta(seconds=30)
+
 
 class PostgresLedger:
-    """Implements `ports.Ledger` on one session."""
+    """Implements `ports.Ledger` on one session. A decision waits for locks for `patience`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, patience: timedelta = LOCK_PATIENCE) -> None:
         self._session = session
+        self._patience = patience
         # A version's timing never changes once stored, so each is read back once.
         self._timings: dict[tuple[int, int], Timing] = {}
         self._zones = ZoneStore(session)
@@ -128,7 +132,8 @@ class PostgresLedger:
     def deciding(self, ids: Sequence[int]) -> Iterator[Mapping[int, datetime]]:
         """A transaction in which only we decide on these schedules."""
         with self._session.transaction():
-            self._session.run("lock_limit")
+            milliseconds = self._patience // timedelta(milliseconds=1)
+            self._session.run("lock_limit", {"milliseconds": milliseconds})
             rows = self._session.run("deciding", {"ids": list(ids)})
             yield {row["id"]: row["decided_to"] for row in rows}
 

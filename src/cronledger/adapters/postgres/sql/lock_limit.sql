@@ -1,2 +1,2 @@
 -- How long a decision waits for somebody else's lock before it lets the others go on.
-set local lock_timeout = '2s'
+select set_config('lock_timeout', %(milliseconds)s::int::text, true)
