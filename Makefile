@@ -57,5 +57,5 @@ lock: .venv/dev ## compile the locked versions anew from pyproject.toml
 	  --no-emit-index-url --no-emit-find-links --extra embedded \
 	  -o requirements/runtime.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --extra embedded --extra holidays --extra web --extra dev \
+	  --no-emit-index-url --no-emit-find-links --extra embedded --extra holidays --extra web --extra otel --extra dev \
 	  -c requirements/runtime.txt -o requirements/dev.txt pyproject.toml

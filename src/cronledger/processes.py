@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cronledger.errors import ConfigError, Problem
-from cronledger.wiring import Store, clock, load_file, version, zones
+from cronledger.wiring import Store, clock, load_file, telemetry, version, zones
 
 if TYPE_CHECKING:
     from cronledger.core.web import WebSettings
@@ -82,7 +82,7 @@ def resident(path: Path, database: Store, options: RunOptions, observe: Observe)
         from cronledger.adapters.ping import sender
 
         pinger = Pinger(sender(options.ping_url, version()), time, board.observe, observe)
-    heard = _both(board.observe, observe)
+    heard = _both(_both(board.observe, observe), telemetry().observe)
 
     def heard_and_passed_on(event: Event) -> None:
         heard(event)
@@ -147,14 +147,15 @@ def _sidecar(
     zone_data, time = zones(), clock()
 
     def tools() -> Tools:
-        return Tools(database.ledger(), zone_data, heard, time)
+        return Tools(database.ledger(), zone_data, heard, time, telemetry().span)
 
     session = database.session()
     measured, queue = PostgresMeasured(session), PostgresQueue(session)
+    renderer = Renderer(telemetry().measured)
     passes = Passes(
         Ticker(board, tools(), replace=options.replace),
         Reconciler(board, tools(), options.lookback),
-        Measurer(board, tools(), measured, queue, Renderer().render, options.measure_every),
+        Measurer(board, tools(), measured, queue, renderer.render, options.measure_every),
         Pruner(database.prune(), heard),
     )
     return Sidecar(
@@ -180,6 +181,7 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
     from cronledger.worker.command import KIND, Command
     from cronledger.worker.pool import Worker
     from cronledger.worker.settings import Access, WorkerSettings
+    from cronledger.worker.traced import within_each
 
     settings = WorkerSettings(
         name=f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}",
@@ -192,8 +194,12 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
         handlers |= load_handlers(options.app)
     if options.commands:
         handlers.setdefault(KIND, Command(database.outputs(), os.environ))
+    # After the handlers' module, which may set up OpenTelemetry itself.
+    told = telemetry()
+    if told.on:
+        handlers = within_each(handlers, told.attempt)
     access = Access(database.queue(), database.queue(), database.effects(), database.wakeups())
-    return Worker(settings, handlers, access, clock(), observe)
+    return Worker(settings, handlers, access, clock(), _both(observe, told.observe))
 
 
 def _is_loopback(host: str) -> bool:

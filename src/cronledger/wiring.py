@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.adapters.observe.telemetry import Telemetry
     from cronledger.adapters.postgres.embedded import EmbeddedServer
     from cronledger.adapters.postgres.session import Session
     from cronledger.adapters.second_opinion import SecondOpinion
@@ -135,7 +137,21 @@ def event_log() -> Observe:
     """Writes one structured line per event to stderr."""
     from cronledger.adapters.observe.logs import log_events
 
-    return log_events()
+    return log_events(elapsed=clock().monotonic, ids=lambda token: telemetry().ids(token))
+
+
+@cache
+def telemetry() -> Telemetry:
+    """What the `OTEL_*` variables ask for, made when it is first needed."""
+    from cronledger.adapters.observe import collector
+
+    return collector.telemetry(os.environ, version(), clock(), event_log)
+
+
+def end_telemetry() -> None:
+    """Send what is left, if there is anything; bounded in time."""
+    if telemetry.cache_info().currsize:
+        telemetry().close()
 
 
 @dataclass(slots=True)
@@ -159,7 +175,7 @@ class Store:
         """The ledger on a session of its own."""
         from cronledger.adapters.postgres.ledger import PostgresLedger
 
-        return PostgresLedger(self.session())
+        return telemetry().ledger(PostgresLedger(self.session()))
 
     def queue(self) -> LeasedQueue:
         """The lease protocol on a session of its own."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cronledger.wiring import Store
 
 DEFAULT_FILE = Path("schedules.yaml")
+# Commands that are a span each, if somebody collects traces.
+TRACED = ("tick", "reconcile", "backfill", "trigger")
 DURATION_MAX = timedelta(weeks=1000)
 
 Words = Annotated[
@@ -114,9 +116,14 @@ def database(ctx: typer.Context, given: str | None, purpose: str) -> Iterator[St
     store = wiring.store(given or context(ctx).database, purpose)
     try:
         store.check()
-        yield store
+        if ctx.info_name in TRACED:
+            with wiring.telemetry().span(ctx.info_name):
+                yield store
+        else:
+            yield store
     finally:
         store.close()
+        wiring.end_telemetry()
 
 
 def instant(text: str, option: str) -> datetime:

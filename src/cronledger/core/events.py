@@ -97,6 +97,14 @@ class LoopFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopRecovered:
+    """A loop's pass worked again, after so many failures in a row."""
+
+    loop: str
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileReloaded:
     """The schedule file was loaded again and is in force."""
 
@@ -144,6 +152,24 @@ class PingSent:
 
 
 @dataclass(frozen=True, slots=True)
+class TelemetryFailed:
+    """A collector did not take what it was sent. `signal`: traces, metrics, or what else failed;
+    `failures`: so many in a row."""
+
+    signal: str
+    reason: str
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetrySent:
+    """A collector took a signal again. `failures`: so many before it did not."""
+
+    signal: str
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class Disputed:
     """Schedules of the file in force were ended in the ledger by another file."""
 
@@ -168,12 +194,15 @@ Event: TypeAlias = (
     | Rescued
     | HistoryPruned
     | LoopFailed
+    | LoopRecovered
     | FileReloaded
     | ReloadFailed
     | WebReloaded
     | WebReloadFailed
     | PingFailed
     | PingSent
+    | TelemetryFailed
+    | TelemetrySent
     | Disputed
     | Lifecycle
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from threading import Condition, Thread
 
-from cronledger.core.events import LoopFailed
+from cronledger.core.events import LoopFailed, LoopRecovered
 from cronledger.errors import CronledgerError, StoreError
 from cronledger.ports import Clock, Observe
 
@@ -75,6 +75,8 @@ class Loop:
         except Exception as error:  # a loop outlives every error, and tells of it
             self._failures += 1
             return self._failed(error)
+        if self._failures:
+            self._observe(LoopRecovered(self.name, self._failures))
         self._failures = 0
         return delay
 

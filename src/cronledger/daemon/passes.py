@@ -17,7 +17,17 @@ from cronledger.errors import RefusedError
 from cronledger.flows.measure import Neighbours, drift_facts, file_facts
 from cronledger.flows.reconcile import Drift, reconcile
 from cronledger.flows.tick import Moment, note, tick
-from cronledger.ports import Clock, LeasedQueue, Ledger, Measured, Observe, Prune, Zones
+from cronledger.ports import (
+    Clock,
+    LeasedQueue,
+    Ledger,
+    Measured,
+    Observe,
+    Prune,
+    Within,
+    Zones,
+    untraced,
+)
 
 # Every schedule is looked at this often, due or not: set difference finds what was lost.
 SWEEP = timedelta(minutes=5)
@@ -30,12 +40,14 @@ FIRST_TICK_WAIT = timedelta(milliseconds=200)
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a pass works with; the ledger belongs to that pass's thread."""
+    """What a pass works with; the ledger belongs to that pass's thread. `within` is the span of a
+    pass."""
 
     ledger: Ledger
     zones: Zones
     observe: Observe
     clock: Clock
+    within: Within = untraced
 
 
 class Ticker:
@@ -44,6 +56,7 @@ class Ticker:
     def __init__(self, board: Board, tools: Tools, *, replace: bool) -> None:
         self._board, self._ledger, self._replace = board, tools.ledger, replace
         self._zones, self._observe = tools.zones, tools.observe
+        self._within = tools.within
         self._noted: ScheduleFile | None = None
         self._next_due: dict[str, datetime | None] = {}
         self._swept_at: datetime | None = None
@@ -54,6 +67,10 @@ class Ticker:
 
     def once(self) -> timedelta:
         """One pass; the wait ends at the next due instant."""
+        with self._within("tick"):
+            return self._tick()
+
+    def _tick(self) -> timedelta:
         file = self._noted_file()
         now = self._ledger.now()
         sweep = self._swept_at is None or now - self._swept_at >= SWEEP
@@ -111,13 +128,18 @@ class Reconciler:
     def __init__(self, board: Board, tools: Tools, lookback: timedelta) -> None:
         self._board, self._ledger, self._zones = board, tools.ledger, tools.zones
         self._observe, self._clock = tools.observe, tools.clock
-        self._lookback = lookback
+        self._lookback, self._within = lookback, tools.within
 
     def once(self) -> timedelta:
         """One pass over every schedule that the ledger knows."""
         if not self._board.ticked:
             # Before the first sweep, what fell due while we were away looks missing and is not.
             return FIRST_TICK_WAIT
+        with self._within("reconcile"):
+            self._compare()
+        return self._board.reconcile_interval
+
+    def _compare(self) -> None:
         began = self._clock.monotonic()
         now = self._ledger.now()
         window = Window(now - self._lookback, now)
@@ -135,7 +157,6 @@ class Reconciler:
                 duration=self._clock.monotonic() - began,
             )
         )
-        return self._board.reconcile_interval
 
     def _dispute(self, drifts: Sequence[Drift]) -> None:
         """Say so while schedules that our file declares are ended in the ledger."""

@@ -17,7 +17,7 @@ from cronledger.ports.ledger import (
     Versions,
     Zones,
 )
-from cronledger.ports.process import Clock, Observe
+from cronledger.ports.process import Clock, Observe, Within, untraced
 from cronledger.ports.queue import Chosen, Controls, Effects, Jobs, LeasedQueue, Outputs
 
 __all__ = [
@@ -44,5 +44,7 @@ __all__ = [
     "Splits",
     "Unfinished",
     "Versions",
+    "Within",
     "Zones",
+    "untraced",
 ]

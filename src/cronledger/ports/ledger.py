@@ -67,13 +67,15 @@ class Noted:
 class Enqueue:
     """Occurrences of one schedule to write, with the job that each becomes.
 
-    `run_ats`: when each job may start; () is at its logical time.
+    `run_ats`: when each job may start; () is at its logical time. `headers` go with each job and
+    are no part of its payload.
     """
 
     schedule_id: int
     job: JobSpec
     owed: tuple[Owed, ...]
     run_ats: tuple[datetime, ...] = ()
+    headers: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,9 @@ class Ledger(Versions, Recorded, Enqueuer, Audited, Protocol):
     def cancel_unfinished(self, schedule_id: int) -> None:
         """Cancel what the schedule has not finished, because a later occurrence is due."""
 
-    def enqueue_by_hand(self, schedule_id: int, key: str, job: JobSpec) -> int:
+    def enqueue_by_hand(
+        self, schedule_id: int, key: str, job: JobSpec, headers: Mapping[str, str] | None = None
+    ) -> int:
         """One job of a schedule outside its occurrences; returns the job's id."""
 
     def reconciled(self) -> None:

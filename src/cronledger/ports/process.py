@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from cronledger.core.events import Event
 
 Observe = Callable[[Event], None]
+# What is done within is a span of that name.
+Within = Callable[[str], AbstractContextManager[None]]
+
+
+def untraced(_: str) -> AbstractContextManager[None]:
+    """No span."""
+    return nullcontext()
 
 
 class Clock(Protocol):

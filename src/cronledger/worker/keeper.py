@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from cronledger.core.events import LeaseLost, LoopFailed
+from cronledger.core.events import LeaseLost, LoopFailed, LoopRecovered
 from cronledger.ports import Clock, LeasedQueue, Observe
 from cronledger.worker.attempt import Attempt
 from cronledger.worker.backoff import pause_after
@@ -144,9 +144,12 @@ class _Alarm:
         while held := self._wait():
             try:
                 self._task.ring(held)
-                self._failures = 0
             except Exception as error:  # a failed round is unknown, not loss: try again
                 self._pause(held, error)
+            else:
+                if self._failures:
+                    self._observe(LoopRecovered(self._task.name, self._failures))
+                self._failures = 0
 
     def _wait(self) -> list[Attempt]:
         """What is held, once it is time; nothing when closing."""

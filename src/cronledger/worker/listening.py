@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
-from cronledger.core.events import Lifecycle, LoopFailed
+from cronledger.core.events import Lifecycle, LoopFailed, LoopRecovered
 from cronledger.errors import RefusedError
 from cronledger.ports import Clock, Observe
 from cronledger.worker.backoff import pause_after
@@ -135,6 +135,8 @@ class Listener:
                 self._say("worker_listens", "an idle queue's next job wakes it")
                 # What was enqueued between the last look and now was told to nobody.
                 self._looks.heard()
+            if self._failures:
+                self._observe(LoopRecovered("listener", self._failures))
             self._failures = 0
             self._hear(wakeups)
 

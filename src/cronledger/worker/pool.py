@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from cronledger.core.events import Lifecycle, LoopFailed, Rescued
+from cronledger.core.events import Lifecycle, LoopFailed, LoopRecovered, Rescued
 from cronledger.core.lifecycle import Lease, Settlement
 from cronledger.errors import RefusedError
 from cronledger.ports import Clock, Observe
@@ -174,6 +174,8 @@ class Worker:
             steps.append(self._claim)
         errors = [error for step in steps if (error := failure_of_step(step)) is not None]
         if not errors:
+            if self._failures:
+                self._observe(LoopRecovered("worker", self._failures))
             self._failures = 0
             return None
         self._pause(errors[0])

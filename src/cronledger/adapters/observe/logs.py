@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, Literal, TextIO, TypeAlias, assert_never
 
 import structlog
 from structlog.typing import EventDict, Processor
 
+from cronledger.adapters.observe.repeats import Repeats
 from cronledger.core.events import (
     Attempted,
     Disputed,
@@ -22,11 +25,14 @@ from cronledger.core.events import (
     LeaseLost,
     Lifecycle,
     LoopFailed,
+    LoopRecovered,
     PingFailed,
     PingSent,
     Reconciled,
     ReloadFailed,
     Rescued,
+    TelemetryFailed,
+    TelemetrySent,
     VersionsNoted,
     WebReloaded,
     WebReloadFailed,
@@ -43,11 +49,18 @@ _WARNINGS = frozenset({"worker_clogged"})
 
 
 def log_events(
-    worker: str = "", *, stream: TextIO | None = None, as_json: bool | None = None
+    worker: str = "",
+    *,
+    stream: TextIO | None = None,
+    as_json: bool | None = None,
+    elapsed: Callable[[], timedelta] | None = None,
+    ids: Callable[[int], Mapping[str, str]] = lambda _: {},
 ) -> Observe:
     """A listener that writes to `stream` (None: stderr), safe to call from any thread.
 
     `as_json` None: JSON unless the stream is a terminal. `worker` stands in every line if given.
+    With a monotonic clock, `elapsed`, repeats of a failure are left out and counted. `ids` are
+    those of the trace of the attempt under a lease's token.
     """
     out = stream or sys.stderr
     terminal = out.isatty()
@@ -64,10 +77,17 @@ def log_events(
         cache_logger_on_first_use=False,
     )
     process = {"worker": worker} if worker else {}
+    repeats = Repeats(elapsed) if elapsed is not None else None
 
     def observe(event: Event) -> None:
+        left_out = repeats.heard(event) if repeats is not None else 0
+        if left_out is None:
+            return
         level, name, fields = line_of(event)
-        getattr(logger, level)(name, **fields, **process)
+        more: dict[str, Any] = {"suppressed": left_out} if left_out else {}
+        if isinstance(event, Attempted):
+            more |= ids(event.lease.token)
+        getattr(logger, level)(name, **fields, **more, **process)
 
     return observe
 
@@ -77,7 +97,9 @@ def line_of(event: Event) -> Line:
     match event:
         case Attempted() | LeaseLost() | Rescued():
             return _work_line(event)
-        case LoopFailed() | FileReloaded() | ReloadFailed() | Disputed() | Lifecycle():
+        case LoopFailed() | LoopRecovered() | TelemetryFailed() | TelemetrySent():
+            return _loop_line(event)
+        case FileReloaded() | ReloadFailed() | Disputed() | Lifecycle():
             return _process_line(event)
         case WebReloaded() | WebReloadFailed() | PingSent() | PingFailed():
             return _web_line(event)
@@ -97,7 +119,7 @@ def _work_line(event: Attempted | LeaseLost | Rescued) -> Line:
     assert_never(event)
 
 
-def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | Lifecycle) -> Line:
+def _loop_line(event: LoopFailed | LoopRecovered | TelemetryFailed | TelemetrySent) -> Line:
     match event:
         case LoopFailed():
             return (
@@ -110,6 +132,20 @@ def _process_line(event: LoopFailed | FileReloaded | ReloadFailed | Disputed | L
                     "delay_s": event.delay.total_seconds(),
                 },
             )
+        case LoopRecovered():
+            fields = {"loop": event.loop, "failures_before": event.failures}
+            return "info", "loop_recovered", fields
+        case TelemetryFailed():
+            said = {"signal": event.signal, "reason": event.reason, "failures": event.failures}
+            return "warning", "telemetry_failed", said
+        case TelemetrySent():
+            told = {"signal": event.signal, "failures_before": event.failures}
+            return "info", "telemetry_sent", told
+    assert_never(event)
+
+
+def _process_line(event: FileReloaded | ReloadFailed | Disputed | Lifecycle) -> Line:
+    match event:
         case FileReloaded():
             fields = {"path": event.path, "digest": event.digest, "schedules": event.schedules}
             return "info", "file_reloaded", fields

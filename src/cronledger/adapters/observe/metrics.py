@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
@@ -32,9 +32,11 @@ class Renderer:
 
     Remembers which ledger counters it has shown: one that is met for the first time after the
     first reading of the ledger is shown at 0 once, so that `increase()` sees its first events.
+    `also` is handed the samples of each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, also: Callable[[Sequence[Sample]], None] = lambda _: None) -> None:
+        self._also = also
         self._shown: set[Series] | None = None
 
     def render(self, facts: Facts) -> Exposition:
@@ -42,6 +44,7 @@ class Renderer:
         samples = list(samples_of(facts))
         if facts.ledger is not None:
             samples = self._born_at_zero(samples)
+        self._also(samples)
         return render(samples)
 
     def _born_at_zero(self, samples: Iterable[Sample]) -> list[Sample]:

@@ -179,7 +179,9 @@ class PostgresLedger:
             },
         )
 
-    def enqueue_by_hand(self, schedule_id: int, key: str, job: JobSpec) -> int:
+    def enqueue_by_hand(
+        self, schedule_id: int, key: str, job: JobSpec, headers: Mapping[str, str] | None = None
+    ) -> int:
         """One job of a schedule outside its occurrences; returns the job's id."""
         parameters = {
             "schedule_id": schedule_id,
@@ -192,6 +194,7 @@ class PostgresLedger:
             "timeout": job.timeout,
             "schema_version": job.schema_version,
             "tenant": job.tenant,
+            "headers": None if headers is None else json.dumps(headers),
         }
         return int(self._session.run("enqueue_by_hand", parameters)[0]["job_id"])
 
@@ -236,7 +239,9 @@ def _starts(item: Enqueue) -> Sequence[datetime]:
 
 def _jobs(batch: Sequence[Enqueue]) -> str:
     """What the occurrences of each schedule of a batch become, as JSON."""
-    return json.dumps([{"id": item.schedule_id} | _job(item.job) for item in batch])
+    return json.dumps(
+        [{"id": item.schedule_id, "headers": item.headers} | _job(item.job) for item in batch]
+    )
 
 
 def _job(job: JobSpec) -> dict[str, Any]:

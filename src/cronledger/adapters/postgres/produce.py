@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.rows import dict_row
 
+from cronledger.adapters.carrier import current_headers
 from cronledger.adapters.postgres.session import statement
 from cronledger.core.schedule import JobSpec
 
@@ -32,9 +33,13 @@ def enqueue_once(
 
     The job is there when the caller's transaction commits, and not if it does not. A key that
     exists gives its job, also after that has ended. `run_at` (aware): not before; None is now.
-    `headers` go with the job and are no part of its payload, such as `traceparent`.
+    `headers` go with the job and are no part of its payload; without a `traceparent` among them
+    they get that of the current span, if the program is traced with OpenTelemetry.
     Raises psycopg.Error, for a queue that does not exist among others.
     """
+    carried = dict(headers or {})
+    if "traceparent" not in carried:
+        carried |= current_headers()
     parameters = {
         "queue": job.queue,
         "kind": job.kind,
@@ -47,7 +52,7 @@ def enqueue_once(
         "timeout": job.timeout,
         "schema_version": job.schema_version,
         "tenants": [job.tenant],
-        "headers": [None if headers is None else json.dumps(headers)],
+        "headers": [json.dumps(carried) if carried else None],
     }
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(statement("enqueue_once"), parameters).fetchone()

@@ -30,10 +30,10 @@ begin
            q.id as queue_id, q.name as queue, t.kind, t.payload, t.priority,
            coalesce(t.max_attempts, q.max_attempts) as max_attempts,
            coalesce(t.timeout, q.timeout) as timeout, t.ordering_key, t.tenant,
-           coalesce(t.schema_version, 1) as schema_version
+           coalesce(t.schema_version, 1) as schema_version, t.headers
       from jsonb_to_recordset(p_jobs)
            as t(id int, queue text, kind text, payload jsonb, priority int, max_attempts int,
-                timeout interval, ordering_key text, tenant text, schema_version int)
+                timeout interval, ordering_key text, tenant text, schema_version int, headers jsonb)
       join cronledger.queue q on q.name = t.queue),
   given as materialized (
     select k.*, today + nextval('cronledger.job_number') as new_job_id
@@ -56,13 +56,13 @@ begin
   job as (
     insert into cronledger.job
            (id, key, logical_time, run_at, created_at, queue_id, schedule_id, kind, payload,
-            priority, max_attempts, timeout, schema_version, ordering_key, tenant)
+            priority, max_attempts, timeout, schema_version, ordering_key, tenant, headers)
     select f.job_id,
            spec.name || ':'
              || to_char(f.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
            f.logical_time, g.run_at, cronledger.now(), spec.queue_id, f.schedule_id,
            spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout,
-           spec.schema_version, spec.ordering_key, spec.tenant
+           spec.schema_version, spec.ordering_key, spec.tenant, spec.headers
       from fresh f
       join spec on spec.id = f.schedule_id
       join given g on g.new_job_id = f.job_id

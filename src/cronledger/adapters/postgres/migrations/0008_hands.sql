@@ -4,7 +4,8 @@
 -- Enqueue one job of a schedule by hand, outside its occurrences; returns the job's id.
 create function cronledger.enqueue_by_hand(
   p_schedule_id int, p_key text, p_queue text, p_kind text, p_payload jsonb, p_priority int,
-  p_max_attempts int, p_timeout interval, p_schema_version int, p_tenant text) returns bigint
+  p_max_attempts int, p_timeout interval, p_schema_version int, p_tenant text,
+  p_headers jsonb default null) returns bigint
 language plpgsql as $$
 declare
   line cronledger.queue;
@@ -12,11 +13,12 @@ declare
 begin
   select * into strict line from cronledger.queue q where q.name = p_queue;
   insert into cronledger.job (key, logical_time, run_at, created_at, queue_id, schedule_id, kind,
-                              payload, priority, max_attempts, timeout, schema_version, tenant)
+                              payload, priority, max_attempts, timeout, schema_version, tenant,
+                              headers)
   values (p_key, date_trunc('second', cronledger.now()), cronledger.now(), cronledger.now(),
           line.id, p_schedule_id, p_kind, p_payload, p_priority,
           coalesce(p_max_attempts, line.max_attempts), coalesce(p_timeout, line.timeout),
-          p_schema_version, p_tenant)
+          p_schema_version, p_tenant, p_headers)
   returning id into made;
   insert into cronledger.ready
          (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
