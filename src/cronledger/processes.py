@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cronledger.errors import ConfigError, Problem
-from cronledger.wiring import Store, clock, load_file, telemetry, version, zones
+from cronledger.observing import telemetry
+from cronledger.wiring import Store, clock, load_file, version, zones
 
 if TYPE_CHECKING:
     from cronledger.core.web import WebSettings

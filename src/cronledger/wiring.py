@@ -1,4 +1,4 @@
-"""From options to ready objects. This and `processes` alone import adapters.
+"""From options to ready objects. This, `processes` and `observing` alone import adapters.
 
 Adapters are imported when they are needed, so that `--help` and `next` do not load a database
 driver.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cronledger.errors import ConfigError
+from cronledger.observing import telemetry
 
 if TYPE_CHECKING:
-    from cronledger.adapters.observe.telemetry import Telemetry
     from cronledger.adapters.postgres.embedded import EmbeddedServer
     from cronledger.adapters.postgres.session import Session
     from cronledger.adapters.second_opinion import SecondOpinion
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         LeasedQueue,
         Ledger,
         Measured,
-        Observe,
         Outputs,
         Prune,
         Zones,
@@ -131,27 +129,6 @@ def import_file(origin: str, path: str, timezone: str | None) -> tuple[str, dict
     asked = convert.Asked(convert.origin(origin), path, timezone, files.beside(path))
     made = convert.convert(files.read_source(path), asked, zones())
     return made.text, report.report(made)
-
-
-def event_log() -> Observe:
-    """Writes one structured line per event to stderr."""
-    from cronledger.adapters.observe.logs import log_events
-
-    return log_events(elapsed=clock().monotonic, ids=lambda token: telemetry().ids(token))
-
-
-@cache
-def telemetry() -> Telemetry:
-    """What the `OTEL_*` variables ask for, made when it is first needed."""
-    from cronledger.adapters.observe import collector
-
-    return collector.telemetry(os.environ, version(), clock(), event_log)
-
-
-def end_telemetry() -> None:
-    """Send what is left, if there is anything; bounded in time."""
-    if telemetry.cache_info().currsize:
-        telemetry().close()
 
 
 @dataclass(slots=True)

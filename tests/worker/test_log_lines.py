@@ -21,11 +21,14 @@ from cronledger.core.events import (
     LeaseLost,
     Lifecycle,
     LoopFailed,
+    LoopRecovered,
     PingFailed,
     PingSent,
     Reconciled,
     ReloadFailed,
     Rescued,
+    TelemetryFailed,
+    TelemetrySent,
     VersionsNoted,
     WebReloaded,
     WebReloadFailed,
@@ -46,7 +49,7 @@ LEASE = Lease(
     logical_time=NOON,
     attempt=2,
     max_attempts=8,
-    eligible_at=NOON,
+    eligible_at=NOON - SECOND / 4,
     claimed_at=NOON,
     expires_at=NOON + SECOND,
     span=SECOND,
@@ -60,7 +63,7 @@ OF_THE_LEASE = {
     "attempt": 2,
     "lease_token": 41,
 }
-ONE_SECOND = {**OF_THE_LEASE, "duration_s": 1.0}
+ONE_SECOND = {**OF_THE_LEASE, "duration_s": 1.0, "wait_s": 0.25}
 AT = "jobs.py:42 in report"
 LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
     (
@@ -70,6 +73,7 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         {
             **OF_THE_LEASE,
             "duration_s": 1.5,
+            "wait_s": 0.25,
             "outcome": "completed",
             "error_class": None,
             "error_at": None,
@@ -94,6 +98,24 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "error",
         "loop_failed",
         {"loop": "keeper", "error": "gone", "sqlstate": "08006", "delay_s": 1.0},
+    ),
+    (
+        LoopRecovered("keeper", 3),
+        "info",
+        "loop_recovered",
+        {"loop": "keeper", "failures_before": 3},
+    ),
+    (
+        TelemetryFailed("traces", "ConnectionError", 2),
+        "warning",
+        "telemetry_failed",
+        {"signal": "traces", "reason": "ConnectionError", "failures": 2},
+    ),
+    (
+        TelemetrySent("traces", 2),
+        "info",
+        "telemetry_sent",
+        {"signal": "traces", "failures_before": 2},
     ),
     (
         Enqueued("report", (3600, 0), 2),
@@ -124,6 +146,12 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "info",
         "pruned",
         {"days": 1, "jobs": 2, "keys": 3, "receipts": 4},
+    ),
+    (
+        VersionsNoted(("a",), (), ("a",)),
+        "warning",
+        "versions_noted",
+        {"opened": ["a"], "ended": [], "late": ["a"]},
     ),
     (VersionsNoted(("a",), ("b",)), "info", "versions_noted", {"opened": ["a"], "ended": ["b"]}),
     (

@@ -19,26 +19,28 @@ def _export() -> None:
     """Write artefacts for other programs."""
 
 
+OutputFile = Annotated[
+    Path | None, typer.Option("--output", "-o", help="The file to write; else stdout.")
+]
+CheckedFile = Annotated[
+    Path | None, typer.Option("--check", help="Compare with this file; exit 1 if it differs.")
+]
+
+
 @export.command()
-def schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; else stdout.")
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option("--check", help="Compare with this file; exit 1 if it differs.")
-    ] = None,
-) -> None:
+def schema(output: OutputFile = None, check: CheckedFile = None) -> None:
     """The JSON Schema of the schedule file, from which editors complete and check."""
     from cronledger import wiring
 
-    text = wiring.file_schema()
-    if check is not None:
-        _compare(text, check, f"-o {check}")
-    elif output is None:
-        sys.stdout.write(text)
-    else:
-        write(output, text)
-        render.tell(f"wrote {output}")
+    _hand_out(wiring.file_schema(), output, check)
+
+
+@export.command("log-schema")
+def log_schema(output: OutputFile = None, check: CheckedFile = None) -> None:
+    """The JSON Schema of the log lines of `run` and `work`."""
+    from cronledger import observing
+
+    _hand_out(observing.log_schema(), output, check)
 
 
 @export.command()
@@ -79,6 +81,16 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"{path} cannot be written ({error.strerror})") from error
+
+
+def _hand_out(text: str, output: Path | None, check: Path | None) -> None:
+    if check is not None:
+        _compare(text, check, f"-o {check}")
+    elif output is None:
+        sys.stdout.write(text)
+    else:
+        write(output, text)
+        render.tell(f"wrote {output}")
 
 
 def _compare(text: str, path: Path, again: str) -> None:

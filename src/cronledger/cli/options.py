@@ -111,19 +111,19 @@ def pick(file: ScheduleFile, names: Sequence[str]) -> list[str]:
 @contextmanager
 def database(ctx: typer.Context, given: str | None, purpose: str) -> Iterator[Store]:
     """The database, with every migration applied; closed at the end."""
-    from cronledger import wiring
+    from cronledger import observing, wiring
 
     store = wiring.store(given or context(ctx).database, purpose)
     try:
         store.check()
         if ctx.info_name in TRACED:
-            with wiring.telemetry().span(ctx.info_name):
+            with observing.telemetry().span(ctx.info_name):
                 yield store
         else:
             yield store
     finally:
         store.close()
-        wiring.end_telemetry()
+        observing.end_telemetry()
 
 
 def instant(text: str, option: str) -> datetime:

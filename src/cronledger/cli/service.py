@@ -66,7 +66,7 @@ def run(
     database_url: Database = None,
 ) -> None:
     """The sidecar: tick at due times, reconcile, measure, serve /metrics; SIGHUP reloads."""
-    from cronledger import processes, wiring
+    from cronledger import observing, processes
     from cronledger.daemon.watch import Watch
 
     host, port = _address(listen)
@@ -82,7 +82,7 @@ def run(
     )
     path = file_path(ctx, file)
     watch = Watch(path)  # before it is loaded, so that no change in between is overlooked
-    log = wiring.event_log()
+    log = observing.event_log()
     with database(ctx, database_url, "run") as store:
         resident = processes.resident(path, store, options, log)
         signal.pthread_sigmask(signal.SIG_BLOCK, {*ENDING, signal.SIGHUP})
@@ -130,7 +130,7 @@ def work(
     database_url: Database = None,
 ) -> None:
     """A worker: claims jobs, runs their handlers. SIGTERM drains, a second one ends it now."""
-    from cronledger import processes, wiring
+    from cronledger import observing, processes
 
     if app is None and not commands:
         raise ConfigError("work runs handlers or commands; give --app, --exec, or both")
@@ -138,7 +138,7 @@ def work(
     options = processes.WorkOptions(app, commands, queue or [], concurrency, span)
     with database(ctx, database_url, "work") as store:
         store.check_rights("worker")
-        worker = processes.worker(options, store, wiring.event_log())
+        worker = processes.worker(options, store, observing.event_log())
         if until_idle:
             worker.run_until_idle()
             return

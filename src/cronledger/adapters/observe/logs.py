@@ -225,10 +225,16 @@ def _attempt_fields(event: Attempted) -> dict[str, Any]:
     # where it was raised quotes nothing.
     return _lease_fields(event.lease) | {
         "duration_s": round(event.duration.total_seconds(), 6),
+        "wait_s": _waited(event.lease),
         "outcome": str(event.settlement),
         "error_class": event.error_class,
         "error_at": event.error_at,
     }
+
+
+def _waited(lease: Lease) -> float:
+    """From when it could be claimed until it was."""
+    return max(0.0, round((lease.claimed_at - lease.eligible_at).total_seconds(), 6))
 
 
 def _lease_fields(lease: Lease) -> dict[str, Any]:

@@ -49,12 +49,10 @@ class Collected(Telemetry):
         exporting = Exporting(tell)
         resource = _resource(environ, version)
         with _deaf_threads():
+            self._metrics = None
+            if wanted.metrics:
+                self._metrics = MetricsLoop(resource, version, environ, clock, exporting)
             self._provider = _provider(resource, exporting) if wanted.traces else None
-            self._metrics = (
-                MetricsLoop(resource, version, environ, clock, exporting)
-                if wanted.metrics
-                else None
-            )
         self._tracer = trace.get_tracer(semconv.US, version, self._provider)
 
     @property
