@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -210,8 +211,21 @@ def test_obs48_a_database_that_goes_and_comes_back_needs_no_restart(
     world.session.close()  # it was cut off too
     wait_for_rows(world, len(rows(world)) + 2)
     until(lambda: sidecar.get("/-/ready").status_code == 200, "ready again")
+    for loop in ("tick", "measure", "reconcile"):
+        until(
+            lambda loop=loop: any(  # type: ignore[misc]  # bound now, called now
+                f'"loop_recovered", "loop": "{loop}"' in said for said in sidecar.said
+            ),
+            f"the recovery of {loop} is said",
+        )
     assert sidecar.end() == 0
     assert holes(world) == []
+    failed = [json.loads(line) for line in sidecar.said if '"loop_failed"' in line]
+    told = [(line["loop"], line["error"]) for line in failed]
+    assert len(told) == len(set(told)), "a repeat within a minute was said"
+    back = [json.loads(line) for line in sidecar.said if '"loop_recovered"' in line]
+    ended = sum(line["failures_before"] for line in back)
+    assert ended == len(failed) + sum(line.get("suppressed", 0) for line in failed + back)
 
 
 def test_a_database_that_is_away_at_the_start_is_an_error_at_once(file: Path) -> None:
