@@ -93,7 +93,12 @@ def _edits(expr: str) -> Iterator[tuple[str, int, int, str]]:
             yield f"{found[1]} lacks {name}", found.start(), found.end(), instead
     for found in CLAUSE.finditer(expr):
         end = _end_of_clause(expr, found.end())
-        yield f"no {found[0]} {' '.join(expr[found.end() : end].split())[:50]}", found.start(), end, ""
+        yield (
+            f"no {found[0]} {' '.join(expr[found.end() : end].split())[:50]}",
+            found.start(),
+            end,
+            "",
+        )
 
 
 def _end_of_clause(expr: str, start: int) -> int:
