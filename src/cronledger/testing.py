@@ -18,7 +18,7 @@ from typing import Any
 from cronledger.core.chunks import Chunk, ChunkWork, FollowUp, SplitSoFar
 from cronledger.core.lifecycle import Lease
 from cronledger.core.receipts import Begun, Decision
-from cronledger.errors import RefusedError
+from cronledger.errors import ConfigError, RefusedError
 from cronledger.worker.context import Cancellation, JobContext, context_of
 from cronledger.worker.handlers import Handler, is_async
 from cronledger.worker.signals import Discard, Retry
@@ -140,7 +140,13 @@ def run_job(
 
     `job` says more of the job than its payload: make one with `job_of`.
     """
+    if kind not in handlers:
+        known = ", ".join(sorted(handlers))
+        raise ConfigError(f"no handler of kind {kind!r}; there are {known}")
+    name, _, version = kind.rpartition("@")
     lease = job or job_of(kind)
+    if job is None and name and version.isdecimal():
+        lease = replace(lease, kind=name, schema_version=int(version))
     if payload is not None:
         lease = replace(lease, payload=payload)
     kept = receipts or Receipts()

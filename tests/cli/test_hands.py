@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from commands import Answer, Cli
+from cronledger import JobSpec, enqueue_once
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.lifecycle import Failure
 from workbench import Workbench
@@ -181,3 +183,22 @@ def test_prune_shows_first_and_then_does_it(desk: Desk) -> None:
     assert shown.out.endswith("dry run: add --apply to drop them\n")
     done = desk("prune", "--apply")
     assert done.out == "dropped 0 days and 0 single jobs, 0 keys, 0 receipts\n"
+
+
+def test_every_key_that_is_printed_is_understood(desk: Desk) -> None:
+    with psycopg.connect(desk.bench.dsn) as connection:
+        produced = enqueue_once(connection, "order:7", JobSpec("work", max_attempts=1))
+    shown = desk("jobs", "show", "order:7")
+    assert str(produced.job_id) in shown.out
+    assert "schema_version" in shown.out
+    (lease,) = desk.bench.claim()
+    desk.bench.queue.fail(lease, Failure("Boom", "it broke"))
+    assert desk("dead", "replay", "order:7", "--apply", *WHY).out.endswith("1 replayed\n")
+    missing = desk("jobs", "show", "order:8")
+    assert (missing.code, "there is no job order:8" in missing.err) == (2, True)
+
+
+def test_a_list_that_is_cut_off_says_so(desk: Desk) -> None:
+    desk.bench.enqueue(jobs=3)
+    assert "the newest 2 are shown" in desk("jobs", "list", "--limit", "2").err
+    assert "are shown" not in desk("jobs", "list").err

@@ -178,3 +178,15 @@ def test_a_worker_splits_and_an_operator_cancels_chunks(
     for role in ("observer", "worker"):
         assert cli(*cancel, dsn(role)).code in {3, 4}
     assert cli(*cancel, dsn("operator")).out.startswith("2 cancelled\n")
+
+
+def test_an_observer_sees_a_job_without_what_its_command_wrote(
+    bench: Workbench, dsn: As, cli: Cli
+) -> None:
+    (id_,) = bench.enqueue("exec", payload={"command": "echo secret"})
+    assert cli("work", "--exec", "--until-idle", "--database", bench.dsn).code == 0
+    seen = cli("jobs", "show", str(id_), "--database", dsn("observer"))
+    assert seen.code == 0
+    assert "completed" in seen.out
+    assert "secret" not in seen.out
+    assert "secret" in cli("jobs", "show", str(id_), "--database", dsn("operator")).out

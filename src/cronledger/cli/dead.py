@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.jobs import ErrorClass, KindName, QueueName, choose, job_row
+from cronledger.cli.jobs import ErrorClass, KindName, QueueName, choose, job_id, job_row
 from cronledger.cli.options import Actor, Database, Output, Reason, by_whom, database
 from cronledger.cli.render import Format
 from cronledger.errors import ConfigError
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "key", "queue", "kind", "error_class", "attempt", "finished_at", "error")
 DEAD_MAX = 100_000
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Jobs by their ids.")]
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID|KEY]...", help="Jobs by their ids or keys.")
+]
 Apply = Annotated[bool, typer.Option("--apply", help="Do it; without it, only show.")]
 
 dead = typer.Typer(help="Dead letters: jobs that will not be tried again.", no_args_is_help=True)
@@ -116,8 +118,8 @@ def _chosen(
     if any(filters):
         raise ConfigError("give ids, or --queue, --kind and --error-class, but not both")
     found = []
-    for text in ids:
-        job = store.jobs().job(int(text)) if text.isdecimal() and len(text) < 19 else None
+    for text in dict.fromkeys(ids):
+        job = store.jobs().job(job_id(store, text))
         if job is None:
             raise ConfigError(f"there is no job {text}; `dead list` shows the dead ones")
         found.append(job)

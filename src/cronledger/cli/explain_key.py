@@ -65,7 +65,13 @@ def _schedules(ctx: typer.Context, words: Sequence[str]) -> Mapping[str, Schedul
         raise ConfigError("explain takes one key; name the file before it")
     if not words and not path.exists():
         return {}
-    return load(path)[0].schedules
+    try:
+        return load(path)[0].schedules
+    except ConfigError as error:
+        if words:
+            raise
+        render.tell(f"{error}\nthe file is left out: its grace is not known")
+        return {}
 
 
 def _look(

@@ -58,6 +58,8 @@ def list_(
     render.show(output, "jobs", [job_row(job) for job in found], COLUMNS)
     if output is Format.TABLE and not found:
         render.tell("no job matches")
+    if len(found) == limit:
+        render.tell(f"the newest {limit} are shown; --limit shows more")
 
 
 @jobs.command()
@@ -178,21 +180,31 @@ def _change(
 
 
 def job_id(store: Store, which: str) -> int:
-    """The id that was given, or that of the occurrence or the chunk whose key was given."""
+    """The id that was given, or that of the job whose key was given."""
     if which.isdecimal() and len(which) < 19:
         return int(which)
-    if (chunk := parent_and_name(which)) is not None:
+    found = _of_occurrence(store, which) or store.jobs().job_with(which)
+    if found is None and (chunk := parent_and_name(which)) is not None:
         parent, name = chunk
-        of_chunk = store.chunk_sets().chunk_job(job_id(store, parent), name)
-        if of_chunk is None:
+        found = store.chunk_sets().chunk_job(job_id(store, parent), name)
+        if found is None:
             raise ConfigError(
                 f"{parent} has no chunk {name!r}; `jobs chunks {parent}` shows its set"
             )
-        return of_chunk
+    if found is None:
+        raise ConfigError(
+            f"there is no job {which}; `jobs list` shows the newest, and for the key of a schedule"
+            " `explain KEY` says how far it came"
+        )
+    return found
+
+
+def _of_occurrence(store: Store, which: str) -> int | None:
+    """By the primary key of the occurrences, so at once."""
     try:
         key = OccurrenceKey.parse(which)
-    except ValueError as error:
-        raise ConfigError(f"{which!r} is neither a job's id nor a key; {error}") from None
+    except ValueError:
+        return None
     ledger = store.ledger()
     window = up_to(key.logical_time, key.logical_time)
     for standing in ledger.standings([key.schedule]):
@@ -200,4 +212,4 @@ def job_id(store: Store, which: str) -> int:
         found = stages.get(standing.id, {}).get(to_epoch(key.logical_time))
         if found is not None and found.job_id is not None:
             return found.job_id
-    raise ConfigError(f"{key} has no job; `explain {key}` says how far it came")
+    return None

@@ -27,7 +27,7 @@ from cronledger.cli.options import (
 from cronledger.cli.render import Format
 from cronledger.core.instants import format_instant
 from cronledger.core.snapshot import QueuedState
-from cronledger.errors import StoreError
+from cronledger.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from cronledger.core.schedule import Schedule
@@ -84,7 +84,13 @@ def _schedules(ctx: typer.Context, file: FileArgument) -> Mapping[str, Schedule]
     if file is None and context(ctx).config is None and not DEFAULT_FILE.exists():
         render.tell(f"no {DEFAULT_FILE} here: what a schedule's objective is, is not known")
         return {}
-    return load(file_path(ctx, file))[0].schedules
+    try:
+        return load(file_path(ctx, file))[0].schedules
+    except ConfigError as error:
+        if file is not None or context(ctx).config is not None:
+            raise
+        render.tell(f"{error}\nthe file is left out: what objectives it has is not known")
+        return {}
 
 
 def _again_and_again(look: Callable[[], bool], pause: float) -> None:

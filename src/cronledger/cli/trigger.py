@@ -53,6 +53,8 @@ def trigger(
             done = trigger_as(schedule, _key(as_key), by, store.ledger(), zones)
     if output is Format.TABLE:
         render.say(f"enqueued {done.key}" if done.new else f"{done.key} was recorded already")
+        if done.new:
+            render.tell(f"more: `cronledger jobs show {done.key}`")
     else:
         row = {"key": done.key, "schedule": schedule.id, "new": done.new}
         render.show(output, "occurrences", [row], tuple(row))

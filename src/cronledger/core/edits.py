@@ -82,13 +82,18 @@ def compare_versions(
     zone_of: ZoneOf,
     window: Window,
 ) -> Iterator[Edit]:
-    """One edit for each schedule whose keys differ: those that end, then the others as in `new`."""
-    gone = [name for name in old if name not in new]
+    """One edit for each schedule that ends, with keys in the window or without, and then for each
+    whose keys differ, as in `new`."""
+    gone = [name for name in old if name not in new and _goes_on(old[name])]
     for name in (*gone, *new):
         edit = compare_keys(old.get(name, ()), new.get(name, ()), zone_of, window)
-        if edit.added or edit.removed or edit.moved:
+        if edit.added or edit.removed or edit.moved or name in gone:
             change = "changed" if name in old and name in new else "added"
             yield replace(edit, schedule=name, change="removed" if name in gone else change)
+
+
+def _goes_on(versions: Sequence[Version]) -> bool:
+    return any(version.effective_to is None for version in versions)
 
 
 def compare_queues(

@@ -54,6 +54,8 @@ class Job:
     lease_expires_at: datetime | None = None
     cancel_requested_at: datetime | None = None
     discarded_at: datetime | None = None
+    schema_version: int = 1
+    tenant: str | None = None
     exit_status: int | None = None
     output: str | None = None
 

@@ -92,6 +92,9 @@ class Jobs(Protocol):
     def job(self, job_id: int) -> Job | None:
         """One job by its id."""
 
+    def job_with(self, key: str) -> int | None:
+        """The id of the newest job that has this key."""
+
     def queues(self) -> list[QueueStanding]:
         """Every queue, by name."""
 

@@ -96,7 +96,18 @@ class PostgresQueue:
     def job(self, job_id: int) -> Job | None:
         """One job by its id."""
         rows = self._session.run("job", {"id": job_id})
-        return job_of(rows[0]) if rows else None
+        if not rows:
+            return None
+        (row,) = rows
+        if row.pop("may_read_output"):
+            for written in self._session.run("output", {"id": job_id}):
+                row |= written
+        return job_of(row)
+
+    def job_with(self, key: str) -> int | None:
+        """The id of the newest job that has this key."""
+        rows = self._session.run("job_by_key", {"key": key})
+        return int(rows[0]["job_id"]) if rows else None
 
     def keep_output(self, job_id: int, token: int, exit_status: int, text: str) -> bool:
         """Keep the output of an attempt; False if the lease is not ours any more."""

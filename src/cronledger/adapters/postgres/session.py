@@ -129,8 +129,8 @@ class Session:
             ) from error
         except psycopg.errors.InsufficientPrivilege as error:
             raise RefusedError(
-                f"{store_error(error, self._dsn)}; grant this login the role that it needs, see "
-                "`cronledger export roles`"
+                f"{store_error(error, self._dsn)}; grant this login a role of `cronledger export "
+                "roles` that may, or be the owner of the schema"
             ) from error
         except psycopg.errors.ReadOnlySqlTransaction as error:
             # A standby, or a primary that was one a moment ago; this session will not see it end.
