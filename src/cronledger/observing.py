@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from cronledger.ports import Observe
 
 
-def event_log() -> Observe:
-    """Writes one structured line per event to stderr; repeats of a failure are counted."""
+def event_log(worker: str = "") -> Observe:
+    """Writes one structured line per event to stderr, with the worker's name if there is one.
+
+    Repeats of a failure are counted.
+    """
     from cronledger.adapters.clock import SystemClock
     from cronledger.adapters.observe.logs import log_events
 
-    return log_events(elapsed=SystemClock().monotonic, ids=lambda token: telemetry().ids(token))
+    elapsed = SystemClock().monotonic
+    return log_events(worker, elapsed=elapsed, ids=lambda token: telemetry().ids(token))
 
 
 def log_schema() -> str:

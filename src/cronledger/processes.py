@@ -176,8 +176,11 @@ class WorkOptions:
     poll: timedelta
 
 
-def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
-    """A worker with the handlers that `options.app` names. Raises ConfigError."""
+def worker(options: WorkOptions, database: Store, log: Callable[[str], Observe]) -> Worker:
+    """A worker with the handlers that `options.app` names; `log` makes the log of that name.
+
+    Raises ConfigError.
+    """
     from cronledger.adapters.plugins import load_handlers
     from cronledger.worker.command import KIND, Command
     from cronledger.worker.pool import Worker
@@ -200,7 +203,8 @@ def worker(options: WorkOptions, database: Store, observe: Observe) -> Worker:
     if told.on:
         handlers = within_each(handlers, told.attempt)
     access = Access(database.queue(), database.queue(), database.effects(), database.wakeups())
-    return Worker(settings, handlers, access, clock(), _both(observe, told.observe))
+    heard = _both(log(settings.name), told.observe)
+    return Worker(settings, handlers, access, clock(), heard)
 
 
 def _is_loopback(host: str) -> bool:

@@ -138,7 +138,7 @@ def work(
     options = processes.WorkOptions(app, commands, queue or [], concurrency, span)
     with database(ctx, database_url, "work") as store:
         store.check_rights("worker")
-        worker = processes.worker(options, store, observing.event_log())
+        worker = processes.worker(options, store, observing.event_log)
         if until_idle:
             worker.run_until_idle()
             return
