@@ -175,7 +175,9 @@ def test_a_run_by_hand_carries_the_context_of_its_command(
     assert sent.parent_span_id == command.span_id
     with psycopg.connect(database) as connection:
         found = connection.execute("select headers from cronledger.job where headers is not null")
-        assert found.fetchall() == [({"traceparent": "-".join(("00", *hexes(sent), "01"))},)]
+        [(headers,)] = found.fetchall()
+    assert headers.keys() == {"traceparent"}
+    assert headers["traceparent"].rpartition("-")[0] == "-".join(("00", *hexes(sent)))
 
 
 def test_metrics_are_those_that_the_endpoint_serves(
@@ -280,6 +282,18 @@ def test_what_cannot_be_told_is_said_and_the_work_is_done(
     reasons = [x["reason"] for x in lines if x["event"] == "telemetry_failed"]
     assert (said in reasons[0]) if said else reasons == []
     assert collector.spans == []
+
+
+def test_without_the_extra_that_is_said_and_the_work_is_done(
+    database: str, collector: Collector, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "opentelemetry.py").write_text("raise ImportError", encoding="utf-8")
+    words = ("tick", file, "--database", database)
+    answer = process(*words, PYTHONPATH=str(tmp_path), **collector.variables)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("enqueued ")
+    [line] = [json.loads(line) for line in answer.err.splitlines() if line.startswith("{")]
+    assert line["reason"] == "opentelemetry is not installed; install cronledger[otel]"
 
 
 def test_a_stop_signal_is_heard_by_the_worker_and_not_by_a_thread_of_the_sdk(
