@@ -79,9 +79,9 @@ def test_a_character_of_a_value_has_its_place_where_the_file_shows_it(
 def test_columns_count_characters_not_bytes() -> None:
     assert problems('version: 1\nschedules:\n  a: {"ключ": 1, cron: "0 25 * * *"}\n') == [
         "3:7: a: unknown key 'ключ'; known are cron, rrule, start, every, at, month_end, exdate, "
-        "rdate, timezone, dst, day_rule, any, calendar, except, roll, end, grace, objective, "
-        "deadline, catchup, overlap, splay, job, versions, pause, skip, aliases, managed_by, "
-        "matrix",
+        "rdate, severity, team, class, runbook, timezone, dst, day_rule, any, calendar, except, "
+        "roll, end, grace, objective, deadline, catchup, overlap, splay, job, versions, pause, "
+        "skip, aliases, managed_by, matrix",
         "3:27: a: hour 25 is out of bounds; write 0 to 23",
     ]
 

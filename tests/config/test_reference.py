@@ -27,6 +27,7 @@ from cronledger.adapters.config.models import (
 from cronledger.adapters.config.queues import BackoffModel, QueueModel, RetentionModel
 from cronledger.adapters.config.words import LATER, keys_of
 from cronledger.core.instants import format_duration
+from cronledger.core.routing import Routing
 from cronledger.core.schedule import (
     DST_PRESETS,
     Catchup,
@@ -58,7 +59,12 @@ MODELS = (
     RetentionModel,
 )
 # What a default of the core is called on the page where the two differ.
-SPELLED = {"backoff_base": "base", "backoff_cap": "cap", "maximum": "max"}
+SPELLED = {
+    "backoff_base": "base",
+    "backoff_cap": "cap",
+    "maximum": "max",
+    "schedule_class": "class",
+}
 OWN_TABLE = {
     "aliases",
     "exclusions",
@@ -68,6 +74,7 @@ OWN_TABLE = {
     "dst",
     "payload",
     "pauses",
+    "routing",
     "skip",
     "versions",
 }
@@ -85,7 +92,9 @@ def test_the_page_has_no_row_for_a_key_that_is_not_read() -> None:
     assert not known & set(LATER)
 
 
-@pytest.mark.parametrize("kind", [Timing, Schedule, Catchup, JobSpec, QueueSpec, Retention])
+@pytest.mark.parametrize(
+    "kind", [Timing, Schedule, Catchup, JobSpec, QueueSpec, Retention, Routing]
+)
 def test_every_default_of_the_core_is_the_one_on_the_page(kind: type[Timing]) -> None:
     for field in fields(kind):
         value = field.default

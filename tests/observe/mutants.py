@@ -29,6 +29,7 @@ SWAPS = (
     (r" >= ", " <= "),
     (r"\{[a-z_]+(?:=~|!~|=|!=)\"[^\"]*\"\}", ""),
     (r"\babsent\b", ""),
+    (r"\n/ ", "\n* "),
 )
 # A length of time in an expression, a fifth of it and five times as much.
 RANGE = re.compile(r"\[(\d+)([mh])\]")
@@ -93,12 +94,8 @@ def _edits(expr: str) -> Iterator[tuple[str, int, int, str]]:
             yield f"{found[1]} lacks {name}", found.start(), found.end(), instead
     for found in CLAUSE.finditer(expr):
         end = _end_of_clause(expr, found.end())
-        yield (
-            f"no {found[0]} {' '.join(expr[found.end() : end].split())[:50]}",
-            found.start(),
-            end,
-            "",
-        )
+        clause = " ".join(expr[found.start() : end].split())
+        yield f"without {clause[:60]!r}", found.start(), end, ""
 
 
 def _end_of_clause(expr: str, start: int) -> int:

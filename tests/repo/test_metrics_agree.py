@@ -18,9 +18,7 @@ from cronledger.cli.app import build
 from cronledger.core.catalogue import CATALOGUE, MetricType, Source, Tier
 
 ROOT = Path(__file__).parents[2]
-OWN_RUNBOOK = re.compile(
-    r"\{\{ if .+ \}\}\{\{ \$labels\.runbook \}\}\{\{ else \}\}(.+)\{\{ end \}\}"
-)
+OWN_RUNBOOK = re.compile(r"\{\{ if .+\{\{ \$labels\.runbook \}\}\{\{ else \}\}(.+)\{\{ end \}\}")
 RUNBOOK_URL = "https://github.com/cronledger/cronledger/blob/main/docs/runbooks/"
 PROGRAM = cast(Any, get_command(build()))  # typer bundles its own copy of click's types
 REPLICA = "instance, pod, container, endpoint"

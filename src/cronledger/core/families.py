@@ -25,7 +25,7 @@ MEASURED: tuple[Group, ...] = (
     (
         "info",
         "file",
-        ("schedule", "queue", "kind", "timezone", "severity", "team", "class"),
+        ("schedule", "queue", "kind", "timezone", "severity", "team", "class", "runbook"),
         {
             "cronledger_schedule_info": "Static facts of a schedule; the value is always 1.",
         },

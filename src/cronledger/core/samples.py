@@ -31,6 +31,10 @@ from cronledger.core.snapshot import (
 USUAL_SQLSTATE_CLASSES = ("08", "40", "53", "57")
 
 
+# The ledger counts occurrences of all classes together; one of its own would stay at 0 for ever.
+COUNTED_CLASSES = ("default",)
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One series: its family, its label values in catalogue order, its value."""
@@ -43,7 +47,7 @@ class Sample:
 def samples_of(facts: Facts) -> Iterator[Sample]:
     """Every sample of one exposition, each series once, in no promised order."""
     yield from _of_file(facts.file)
-    yield from _of_process(facts.process, facts.file)
+    yield from _of_process(facts.process)
     yield Sample("cronledger_snapshot_timestamp_seconds", (), _taken_at(facts.ledger))
     if facts.ledger is not None:
         yield from _of_queues(facts.ledger, facts.file)
@@ -97,6 +101,7 @@ def _of_declared(schedule: DeclaredSchedule) -> Iterator[Sample]:
         schedule.severity,
         schedule.team,
         schedule.schedule_class,
+        schedule.runbook,
     )
     yield Sample("cronledger_schedule_info", info, 1)
     yield Sample("cronledger_schedule_paused", name, float(schedule.state is ScheduleState.PAUSED))
@@ -112,7 +117,7 @@ def _of_declared(schedule: DeclaredSchedule) -> Iterator[Sample]:
     yield Sample("cronledger_schedule_last_due_timestamp_seconds", name, _epoch(schedule.last_due))
 
 
-def _of_process(process: ProcessFacts, file: FileFacts) -> Iterator[Sample]:
+def _of_process(process: ProcessFacts) -> Iterator[Sample]:
     yield Sample("cronledger_build_info", (process.version, process.revision, process.python), 1)
     yield Sample("cronledger_tzdata_info", (process.tzdata,), 1)
     for name, value in _process_gauges(process):
@@ -129,7 +134,7 @@ def _of_process(process: ProcessFacts, file: FileFacts) -> Iterator[Sample]:
     for sqlstate, errors in _from_zero(USUAL_SQLSTATE_CLASSES, process.database_errors):
         yield Sample("cronledger_database_errors_total", (sqlstate,), errors)
     suppressed = {"default": process.duplicates_suppressed}
-    for name, count in _from_zero(_classes(file), suppressed):
+    for name, count in _from_zero(COUNTED_CLASSES, suppressed):
         yield Sample("cronledger_occurrence_duplicates_suppressed_total", (name,), count)
 
 
@@ -148,10 +153,6 @@ def _process_gauges(process: ProcessFacts) -> Iterator[tuple[str, float]]:
 
 def _from_zero(names: Iterable[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     return iter((dict.fromkeys(names, 0) | dict(counts)).items())
-
-
-def _classes(file: FileFacts) -> tuple[str, ...]:
-    return tuple({"default": None} | {s.schedule_class: None for s in file.schedules})
 
 
 def _of_queues(ledger: LedgerSnapshot, file: FileFacts) -> Iterator[Sample]:
@@ -226,7 +227,7 @@ def _declared(metric: Metric, file: FileFacts) -> Iterator[tuple[str, tuple[str,
     elif "queue" in metric.labels:
         heads = {(queue.queue,) for queue in file.queues}
     else:
-        heads = {(name,) for name in _classes(file)}
+        heads = {(name,) for name in COUNTED_CLASSES}
     closed = metric.labels[len(next(iter(heads), ())) :]
     for head in heads:
         for tail in product(*(metric.values[label] for label in closed)):

@@ -11,6 +11,7 @@ from typing import Any
 from cronledger.core.calendars import Calendar, Roll
 from cronledger.core.instants import Window, Zone
 from cronledger.core.keys import OccurrenceKey
+from cronledger.core.routing import ROUTED, Routing
 from cronledger.core.triggers import NOTHING_EXCLUDED, Exclusions, Trigger
 
 
@@ -175,7 +176,8 @@ class Schedule:
     its logical time an occurrence may stay unfinished. `deadline`: lateness up to which a tick
     enqueues a key as on time; later than that `catchup` decides. `splay` delays the start of each
     job by a stable share of it, never the key. `managed_by` names another scheduler: its keys are
-    compared, never enqueued. `aliases` are earlier ids, whose history is carried on.
+    compared, never enqueued. `aliases` are earlier ids, whose history is carried on. `routing` is
+    for alerts only.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Schedule:
     managed_by: str | None = None
     aliases: tuple[str, ...] = ()
     versions: tuple[Dated, ...] = ()
+    routing: Routing = ROUTED
 
 
 def job_of(schedule: Schedule) -> JobSpec:

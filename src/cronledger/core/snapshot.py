@@ -56,6 +56,7 @@ class DeclaredSchedule:
     severity: str = "warning"
     team: str = ""
     schedule_class: str = "default"
+    runbook: str = ""
 
 
 @dataclass(frozen=True, slots=True)

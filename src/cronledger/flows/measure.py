@@ -94,6 +94,10 @@ def _declared(
         grace=schedule.grace,
         next_occurrence=following,
         last_due=last,
+        severity=schedule.routing.severity,
+        team=schedule.routing.team or "",
+        schedule_class=schedule.routing.schedule_class,
+        runbook=schedule.routing.runbook or "",
     )
 
 

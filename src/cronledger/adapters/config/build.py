@@ -21,6 +21,7 @@ from cronledger.adapters.config.zonebook import instant_of
 from cronledger.core.instants import EPOCH
 from cronledger.core.keys import SCHEDULE_ID, OccurrenceKey
 from cronledger.core.parameters import prefixes, with_parameters
+from cronledger.core.routing import Routing
 from cronledger.core.schedule import (
     Catchup,
     JobSpec,
@@ -128,6 +129,9 @@ def _policies(model: ScheduleModel, defaults: DefaultsModel) -> dict[str, Any]:
     both = given_by(defaults) | given_by(model)
     names = ("grace", "objective", "deadline", "overlap", "splay", "managed_by")
     policies = {key: both[key] for key in names if key in both}
+    routing = {field.name: both[field.name] for field in fields(Routing) if field.name in both}
+    if routing:
+        policies["routing"] = Routing(**routing)
     if model.aliases:
         policies["aliases"] = tuple(alias for alias in model.aliases if alias is not None)
     catchup = given_by(defaults.catchup) | given_by(model.catchup)

@@ -57,6 +57,10 @@ DESCRIPTIONS: Mapping[str, str] = {
     "splay": "Up to how much later than its time a job starts: a share of it that is always the "
     "same for one schedule. The key does not move.",
     "rate": "At which rate late keys that are caught up start.",
+    "severity": "How urgent the alerts on the schedule are.",
+    "team": "Who is told: a label of the alerts on the schedule.",
+    "class": "What kind of work it is: a label of the alerts on the schedule.",
+    "runbook": "The page that the alerts on the schedule name in place of ours.",
     "aliases": "Ids that the schedule had before; their history is carried on.",
     "managed_by": "The other scheduler that runs it: its runs are compared, never enqueued.",
     "matrix": "Parameters with their values: a run of its own, with a key of its own, for each "

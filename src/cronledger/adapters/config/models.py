@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from cronledger.adapters.config.fields import (
     MAX_TEXT,
@@ -25,6 +25,8 @@ from cronledger.adapters.config.fields import (
     text,
 )
 from cronledger.adapters.config.findings import shown
+from cronledger.adapters.config.routing import RoutingModel
+from cronledger.adapters.config.strict import Strict
 from cronledger.core import schedule as core
 from cronledger.core.calendars import Roll
 from cronledger.core.cron import Layout
@@ -99,12 +101,6 @@ Parameters = Annotated[dict[str, tuple[str, ...]], matrix()]
 Manager = Annotated[str, text("the name of another scheduler, such as pg_cron", 63, QUEUE_NAME)]
 Id = Annotated[str, text(f"a schedule id of {NAME_FORM}", 63, SCHEDULE_ID)]
 KeyText = Annotated[str, text("a key such as cleanup:2026-08-07T02:00:00Z", 200)]
-
-
-class Strict(BaseModel):
-    """A mapping of the file: no key beyond those named."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class DstModel(Strict):
@@ -201,7 +197,7 @@ class ClockModel(Strict):
     day_rule: DayRuleName | None = None
 
 
-class DefaultsModel(ClockModel):
+class DefaultsModel(ClockModel, RoutingModel):
     grace: Tolerance | None = None
     objective: Objective | None = None
     deadline: Tolerance | None = None

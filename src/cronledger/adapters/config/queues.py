@@ -16,10 +16,10 @@ from cronledger.adapters.config.models import (
     Lease,
     Objective,
     Retries,
-    Strict,
     Timeout,
     given_by,
 )
+from cronledger.adapters.config.strict import Strict
 from cronledger.core.schedule import QueueSpec, Retention
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ from cronledger.adapters.config.triggers import ANY_MAX, KINDS
 from cronledger.adapters.config.words import keys_of
 from cronledger.core.instants import format_duration
 from cronledger.core.keys import SCHEDULE_ID
+from cronledger.core.routing import Routing
 from cronledger.core.schedule import Catchup, JobSpec, QueueSpec, Retention, Schedule, Timing
 
 Schema = dict[str, Any]
@@ -51,8 +52,8 @@ _PARTS: Final = (
 _BARE_CRON: Final = r"^\s*(@[A-Za-z]+|\S+(\s+\S+){4})\s*$"
 # Where the defaults of a shape stand in the core, and what their names begin with there.
 _DEFAULTS: Final[dict[str, tuple[tuple[type[Any], str], ...]]] = {
-    "defaults": ((Timing, ""), (Schedule, "")),
-    "schedule": ((Timing, ""), (Schedule, "")),
+    "defaults": ((Timing, ""), (Schedule, ""), (Routing, "")),
+    "schedule": ((Timing, ""), (Schedule, ""), (Routing, "")),
     "version": ((Timing, ""),),
     "catchup": ((Catchup, ""),),
     "job": ((JobSpec, ""),),
@@ -62,7 +63,7 @@ _DEFAULTS: Final[dict[str, tuple[tuple[type[Any], str], ...]]] = {
     "retention": ((Retention, ""),),
 }
 # As the core calls what the file calls otherwise.
-_IN_CORE: Final = {"max": "maximum"}
+_IN_CORE: Final = {"max": "maximum", "class": "schedule_class"}
 
 
 def schema_text(zones: Collection[str]) -> str:

@@ -14,11 +14,11 @@ from pydantic import Field
 
 from cronledger.adapters.config.fields import MAX_TEXT, choice, text
 from cronledger.adapters.config.findings import Findings, Place, shown
-from cronledger.adapters.config.models import Strict
 from cronledger.adapters.config.nodes import MapNode, RefusedNode, TextNode
 from cronledger.adapters.config.part import Part
 from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
+from cronledger.adapters.config.strict import Strict
 from cronledger.core.web import ClientAuth, Guard, Guards, Tls, TlsVersion, WebSettings
 from cronledger.errors import ConfigError, Problem
 

@@ -16,13 +16,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-_FOR_ALERTS = "remove the key; it says nothing about when a run is owed"
 # Keys of the language that this version does not read, and what to do instead.
 LATER: Mapping[str, str] = {
-    "severity": _FOR_ALERTS,
-    "team": _FOR_ALERTS,
-    "class": _FOR_ALERTS,
-    "runbook": _FOR_ALERTS,
     "target": "name the queue under 'queue'",
     "heartbeat": "write 'lease'; it is extended while the handler runs",
 }
