@@ -11,7 +11,7 @@ from cronledger import Handlers, JobContext
 
 app = Handlers()
 CHUNKS = 200
-GATED = 40
+GATED = 8
 
 
 def ran(job: JobContext) -> None:
