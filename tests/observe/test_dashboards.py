@@ -50,7 +50,7 @@ def test_every_board_has_an_address_of_its_own() -> None:
     }
 
 
-def test_it_is_classic_json_that_file_provisioning_can_load(board: dict[str, Any]) -> None:
+def test_obs55_it_is_classic_json_that_file_provisioning_can_load(board: dict[str, Any]) -> None:
     assert board["schemaVersion"] == 39
     assert board["editable"] is False
     assert board["timezone"] == "browser"

@@ -95,7 +95,7 @@ def test_the_same_facts_are_the_same_bytes() -> None:
     assert Renderer().render(FULL) == Renderer().render(FULL)
 
 
-def test_no_created_series_doubles_the_counters() -> None:
+def test_obs50_no_created_series_doubles_the_counters() -> None:
     found = names(series_in(read_open(Renderer().render(FULL).openmetrics.plain.decode())))
     assert "cronledger_jobs_created_total" in found
     assert not [name for name in found if name.endswith("_created")]
@@ -118,7 +118,7 @@ def test_a_missing_key_ages_as_the_oldest_unfinished() -> None:
     assert math.isnan(of(without, name, schedule="cleanup"))
 
 
-def test_declared_label_sets_are_there_at_0_from_the_first_snapshot() -> None:
+def test_obs43_declared_label_sets_are_there_at_0_from_the_first_snapshot() -> None:
     series = rendered(Facts(PROCESS, FILE, LedgerSnapshot(NOON)))
     for state in CATALOGUE["cronledger_queue_jobs"].values["state"]:
         assert of(series, "cronledger_queue_jobs", queue="billing", state=state) == 0
@@ -153,7 +153,7 @@ def test_a_counter_met_later_is_born_at_0() -> None:
     assert of(read(renderer.render(facts)), late.metric, **labels) == 5
 
 
-def test_a_schedule_that_left_the_file_vanishes_at_the_next_snapshot() -> None:
+def test_obs41_a_schedule_that_left_the_file_vanishes_at_the_next_snapshot() -> None:
     renderer = Renderer()
     renderer.render(FULL)
     left = replace(FULL, file=replace(FILE, schedules=(declared("cleanup"),)))

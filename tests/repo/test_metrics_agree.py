@@ -71,10 +71,27 @@ USES: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("where", USES)
-def test_every_name_in_use_is_catalogued_or_recorded(where: str) -> None:
+def test_obs34_every_name_in_use_is_catalogued_or_recorded(where: str) -> None:
     found = {name for text in USES[where] for name in NAME.findall(text)}
     assert found
     assert found <= CATALOGUE.keys() | RECORDED
+
+
+# Nothing of ours reads them, for these reasons.
+FOR_REFERENCE = {
+    "cronledger_pings_total": "who is pinged outside alerts on the silence",
+    "cronledger_schedule_grace_seconds": "in cronledger_schedule_missing_occurrences already",
+    "cronledger_schedule_orphaned_occurrences": "told by reconcile; on a board when one asks for it",
+    "cronledger_schedules": "how many there are is no sign of health",
+    "cronledger_tzdata_info": "to compare replicas by hand",
+    "cronledger_web_config_reloads_total": "the log says more, and the old settings stay in force",
+}
+
+
+def test_obs15_every_metric_is_read_by_a_rule_an_alert_or_a_panel() -> None:
+    texts = [text for where in ("rules", "alerts", "dashboards") for text in USES[where]]
+    read = {name for text in texts for name in NAME.findall(text)}
+    assert CATALOGUE.keys() - read == FOR_REFERENCE.keys()
 
 
 def test_labels_in_selectors_are_those_of_the_metric() -> None:
