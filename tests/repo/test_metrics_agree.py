@@ -81,7 +81,7 @@ def test_obs34_every_name_in_use_is_catalogued_or_recorded(where: str) -> None:
 FOR_REFERENCE = {
     "cronledger_pings_total": "who is pinged outside alerts on the silence",
     "cronledger_schedule_grace_seconds": "in cronledger_schedule_missing_occurrences already",
-    "cronledger_schedule_orphaned_occurrences": "told by reconcile; on a board when one asks for it",
+    "cronledger_schedule_orphaned_occurrences": "told by reconcile, one by one",
     "cronledger_schedules": "how many there are is no sign of health",
     "cronledger_tzdata_info": "to compare replicas by hand",
     "cronledger_web_config_reloads_total": "the log says more, and the old settings stay in force",
