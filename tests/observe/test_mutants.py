@@ -25,6 +25,11 @@ MEMORY = Path("/dev/shm")
 HARMLESS = {
     # What is critical or a warning is there already, and `or` takes nothing for it.
     """schedule:cronledger_routing:strictest: line 15: '{severity!~"critical|warning"}' to ''""",
+    # It asks whether there was a snapshot at all: NaN is dropped by any comparison, and passed over
+    # by `max` and `min` alike; no snapshot is of the first second of 1970.
+    "CronledgerReconcileStale: line 18: 0 to 1",
+    "CronledgerReconcileStale: line 18: ' > ' to ' >= '",
+    "CronledgerReconcileStale: line 16: 'max without' to 'min without'",
 }
 
 
@@ -40,11 +45,11 @@ def all_mutants() -> list[tuple[Path, Mutant]]:
         for group in groups_of(file)
         for rule in group["rules"]
         for mutant in mutants_of(rule)
-        if str(mutant) not in HARMLESS
     ]
 
 
-ALL = all_mutants()
+MUTANTS = all_mutants()
+ALL = [(file, mutant) for file, mutant in MUTANTS if str(mutant) not in HARMLESS]
 
 
 def cases() -> list[Any]:
@@ -61,7 +66,9 @@ def test_every_rule_has_mutants_and_each_stands_once() -> None:
         name_of(rule) for file in FILES for group in groups_of(file) for rule in group["rules"]
     }
     assert {mutant.rule for _, mutant in ALL} == rules
-    assert len({str(mutant) for _, mutant in ALL}) == len(ALL)
+    names = [str(mutant) for _, mutant in MUTANTS]
+    assert len(set(names)) == len(names)
+    assert set(names) >= HARMLESS
 
 
 @pytest.mark.parametrize(("file", "mutant"), cases())
