@@ -166,6 +166,25 @@ def test_every_runbook_belongs_to_an_alert() -> None:
     assert {file.name for file in (ROOT / "docs" / "runbooks").glob("*.md")} == linked
 
 
+def test_every_runbook_has_every_part_in_order() -> None:
+    parts = [
+        "**Meaning.**",
+        "**Impact.**",
+        "## First command",
+        "## The four stages",
+        "| recorded |",
+        "| enqueued |",
+        "| claimed |",
+        "| effect committed |",
+        "## Likely causes, and what to do",
+        "## Do not",
+        "## Verify",
+    ]
+    for text in USES["runbooks"]:
+        assert [text.count(part) for part in parts] == [1] * len(parts), text[:60]
+        assert sorted(parts, key=text.index) == parts
+
+
 def test_runbooks_name_only_commands_that_exist() -> None:
     for text in USES["runbooks"]:
         # Marked as code, over a line's end too; what is in capitals stands for a value.
