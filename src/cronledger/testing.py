@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cronledger.core.chunks import Chunk, ChunkWork, FollowUp, SplitSoFar
-from cronledger.core.lifecycle import Lease
+from cronledger.core.lifecycle import Lease, parse_known
 from cronledger.core.receipts import Begun, Decision
 from cronledger.errors import ConfigError, RefusedError
 from cronledger.worker.context import Cancellation, JobContext, context_of
@@ -143,10 +143,7 @@ def run_job(
     if kind not in handlers:
         known = ", ".join(sorted(handlers))
         raise ConfigError(f"no handler of kind {kind!r}; there are {known}")
-    name, _, version = kind.rpartition("@")
     lease = job or job_of(kind)
-    if job is None and name and version.isdecimal():
-        lease = replace(lease, kind=name, schema_version=int(version))
     if payload is not None:
         lease = replace(lease, payload=payload)
     kept = receipts or Receipts()
@@ -172,11 +169,12 @@ def job_of(
     kind: str, key: str = "test:2026-01-01T00:00:00Z", attempt: int = 1, max_attempts: int = 8
 ) -> Lease:
     """A job as a handler sees it; `dataclasses.replace` changes the rest."""
+    name, version = parse_known(kind)
     return Lease(
         job_id=1,
         token=attempt,
         key=key,
-        kind=kind,
+        kind=name,
         queue="default",
         payload={},
         logical_time=_WHEN,
@@ -187,6 +185,7 @@ def job_of(
         expires_at=_WHEN + timedelta(minutes=1),
         span=timedelta(minutes=1),
         timeout=timedelta(hours=1),
+        schema_version=version,
     )
 
 

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
@@ -15,6 +15,7 @@ import pytest
 from psycopg import sql
 
 from commands import PROGRAM, environment, until
+from cronledger.adapters.postgres.prune import PostgresPrune
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.zones import PinnedZones
 from ledgers import World, file_text
@@ -275,3 +276,18 @@ def test_schedules_that_another_file_ended_are_told_of(
     until(lambda: sidecar.get("/-/ready").status_code == 503, "it is not ready")
     assert "another file ended schedules of ours" in sidecar.get("/-/ready").text
     until(lambda: sidecar.metric("cronledger_config_last_reload_successful") == 0, "it says so")
+
+
+def test_it_drops_old_days_and_makes_those_to_come(run: Run, world: World, file: Path) -> None:
+    world.at("2026-01-05T00:00:30")
+    PostgresPrune(world.session).make_days()
+    world.load(YEARLY)
+    file.write_text(file_text(YEARLY), encoding="utf-8")
+    run()
+
+    def days() -> set[str]:
+        return {f"{row['day']}"[:6] for row in world.sql("select cronledger.days() as day")}
+
+    today = datetime.now(UTC)
+    coming = {f"{today + timedelta(days=ahead):%y%m%d}" for ahead in range(1, 4)}
+    until(lambda: "260105" not in days() and coming <= days(), "the days of the retention")

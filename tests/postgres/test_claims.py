@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from threading import Barrier
 
 import psycopg
 import pytest
 
-from cronledger.adapters.postgres.floor import FORGOTTEN_AFTER
+from cronledger.adapters.postgres.floor import FORGOTTEN_AFTER, Floor
 from cronledger.adapters.postgres.produce import enqueue_once
 from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.core.lifecycle import Failure, Lease
@@ -200,6 +201,17 @@ def test_the_floor_is_forgotten_after_a_while(bench: Workbench) -> None:
     )
     bench.claim(5)  # its answer says how late it is
     assert bench.claim(5)[0].job_id == urgent
+
+
+def test_a_worker_that_takes_all_it_can_forgets_the_floor_too(bench: Workbench) -> None:
+    floor, queues = Floor(), ("default",)  # as the worker's settings have them
+    bench.enqueue(jobs=20)
+    leases = bench.claim(2)
+    for seconds in range(4):
+        late = leases[0].claimed_at + timedelta(seconds=seconds)
+        floor.claimed(queues, [replace(leases[0], claimed_at=late), leases[1]], 2)
+        known = floor.of(["default"])
+        assert (known is None) == (timedelta(seconds=seconds) == FORGOTTEN_AFTER)
 
 
 def test_q092_a_large_payload_is_refused_with_what_to_do_instead(any_database: str) -> None:

@@ -186,6 +186,20 @@ def test_half_a_prune_is_taken_up_where_it_stopped(old: World) -> None:
     assert next(row["state"] for row in states) == "completed"
 
 
+def test_a_day_is_walked_in_steps_and_refused_until_they_are_done(old: World) -> None:
+    settle(old)
+    first = 261201 * 10**10
+    step = "select cronledger.note_final(%(after)s, %(end)s, 2) as last"
+    (one,) = old.sql(step, after=first - 1, end=first + 10**10)
+    with pytest.raises(StoreError, match="do not know yet") as refused:
+        old.sql("select cronledger.drop_day(%(first)s)", first=first)
+    assert refused.value.sqlstate == "55000"
+    (two,) = old.sql(step, after=one["last"], end=first + 10**10)
+    (end,) = old.sql(step, after=two["last"], end=first + 10**10)
+    assert (one["last"] < two["last"], end["last"]) == (True, None)
+    assert old.sql("select cronledger.drop_day(%(first)s) as done", first=first) == [{"done": True}]
+
+
 def test_two_at_once_drop_each_day_once(old: World, session_for: SessionFor) -> None:
     settle(old)
     later = (old.now + timedelta(days=15)).isoformat()

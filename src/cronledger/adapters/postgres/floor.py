@@ -19,13 +19,13 @@ class Floor:
     """The floor of one claimer; its clock is the database's."""
 
     def __init__(self) -> None:
-        self._queues: Sequence[str] = ()
+        self._queues: list[str] = []
         self._rank: datetime | None = None
         self._since: datetime | None = None
 
     def of(self, queues: Sequence[str]) -> datetime | None:
         """The rank from which on the next claim of these queues looks; None is from the first."""
-        return self._rank if list(queues) == list(self._queues) else None
+        return self._rank if list(queues) == self._queues else None
 
     def claimed(self, queues: Sequence[str], leases: Sequence[Lease], limit: int) -> None:
         """A claim gave these. Only a full one says where the first job is."""
@@ -34,7 +34,7 @@ class Floor:
             self._rank = self._since = None
             return
         first = leases[0]
-        if self._queues != queues or self._since is None:
+        if self._queues != list(queues) or self._since is None:
             self._queues, self._since = list(queues), first.claimed_at
         elif first.claimed_at - self._since >= FORGOTTEN_AFTER:
             self._rank = self._since = None

@@ -43,7 +43,10 @@ class PostgresPrune:
         return Pruned(days, jobs, keys, receipts)
 
     def _day(self, first: int, go_on: Callable[[], bool]) -> int:
-        self._batches("note_final", go_on, first=first, end=first + 10**10)
+        after: int | None = first - 1
+        while after is not None and go_on():
+            asked = {"after": after, "end": first + 10**10, "limit": BATCH}
+            after = self._session.run("note_final", asked)[0]["last"]
         return self._run("drop_day", first=first) if go_on() else 0
 
     def _batches(self, name: str, go_on: Callable[[], bool], **given: int | datetime) -> int:

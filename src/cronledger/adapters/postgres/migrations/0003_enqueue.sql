@@ -98,6 +98,16 @@ begin
   end if;
 end $$;
 
+-- A payload travels with every claim, so it is small; what is large is kept elsewhere.
+create function cronledger.refuse_large(p_payloads jsonb[]) returns void
+language plpgsql immutable as $$
+begin
+  if exists (select from unnest(p_payloads) as p(body) where octet_length(p.body::text) > 65536) then
+    raise exception 'a payload has more than 65536 bytes; keep it elsewhere and enqueue a reference'
+      using errcode = 'program_limit_exceeded';
+  end if;
+end $$;
+
 -- Write jobs that no schedule owes, once for each key of a queue, in the caller's transaction; gives
 -- for each key the job that has it, new or not. A key that exists is no error. Keys are sorted, so
 -- that concurrent batches cannot deadlock. Lengths of all arrays are equal; of a key that stands
@@ -121,10 +131,7 @@ begin
     raise exception 'there is no queue %; declare it in the schedule file, or let a job name it',
                     p_queue using errcode = 'no_data_found';
   end if;
-  if exists (select from unnest(p_payloads) as p(body) where octet_length(p.body::text) > 65536) then
-    raise exception 'a payload has more than 65536 bytes; keep it elsewhere and enqueue a reference'
-      using errcode = 'program_limit_exceeded';
-  end if;
+  perform cronledger.refuse_large(p_payloads);
   with given as materialized (
     select distinct on (u.key) u.key, u.payload, coalesce(u.run_at, cronledger.now()) as run_at,
            u.ordering_key, u.tenant, u.headers,

@@ -34,29 +34,34 @@ language sql stable as $$
    order by 1
 $$;
 
--- Keep on the occurrences how their jobs of p_first <= id < p_end ended, before these are dropped;
--- at most p_limit of them, returns how many. What is not finished, and dead letters that nobody put
--- away, are kept whole, so there is nothing to note of them.
-create function cronledger.note_final(p_first bigint, p_end bigint, p_limit int) returns int
+-- Keep on the occurrences of these jobs how they ended, before these are dropped. What is not
+-- finished, and dead letters that nobody put away, are kept whole, so there is nothing to note of them.
+create function cronledger.note_jobs(p_job_ids bigint[]) returns void
 language sql as $$
-  with noted as (
-    update cronledger.occurrence o
-       set final_state = e.state, finished_at = e.finished_at, claimed_at = e.first_claimed_at
-      from (select j.schedule_id, j.logical_time, j.id, x.state, x.finished_at, x.first_claimed_at
-              from cronledger.job j
-              join cronledger.outcome x on x.job_id = j.id
-              join cronledger.occurrence t
-                on t.schedule_id = j.schedule_id and t.logical_time = j.logical_time
-               and t.job_id = j.id and t.final_state is null
-             where j.id >= p_first and j.id < p_end
-               and x.job_id >= p_first and x.job_id < p_end
-               and not exists (select from cronledger.dead d
-                                where d.job_id = j.id and d.discarded_at is null)
-             limit p_limit) e
-     where o.schedule_id = e.schedule_id and o.logical_time = e.logical_time
-    returning 1)
-  select count(*)::int from noted
+  update cronledger.occurrence o
+     set final_state = x.state, finished_at = x.finished_at, claimed_at = x.first_claimed_at
+    from cronledger.outcome x
+    join cronledger.job j on j.id = x.job_id
+   where x.job_id = any (p_job_ids) and j.id = any (p_job_ids)
+     and o.schedule_id = j.schedule_id and o.logical_time = j.logical_time
+     and o.job_id = j.id and o.final_state is null
+     and not exists (select from cronledger.dead d
+                      where d.job_id = j.id and d.discarded_at is null)
 $$;
+
+-- note_jobs() for the next p_limit finished jobs with p_after < id < p_end. Returns the last of them,
+-- where the next call goes on; null if there was none.
+create function cronledger.note_final(p_after bigint, p_end bigint, p_limit int) returns bigint
+language plpgsql as $$
+declare
+  ids bigint[];
+begin
+  select array_agg(x.job_id order by x.job_id) into ids
+    from (select o.job_id from cronledger.outcome o
+           where o.job_id > p_after and o.job_id < p_end order by o.job_id limit p_limit) x;
+  perform cronledger.note_jobs(ids);
+  return ids[cardinality(ids)];
+end $$;
 
 -- Drop the jobs of a day, except those that somebody still waits for: these go to the default
 -- partitions. Refused (55000) while an occurrence does not know yet how its job ended. Everybody waits
@@ -72,7 +77,14 @@ begin
   if to_regclass('cronledger.job_' || day) is null then
     return false;
   end if;
-  if cronledger.note_final(p_first, last, 1) > 0 then
+  if exists (select from cronledger.job j
+              join cronledger.outcome x on x.job_id = j.id
+              join cronledger.occurrence o
+                on o.schedule_id = j.schedule_id and o.logical_time = j.logical_time
+               and o.job_id = j.id and o.final_state is null
+             where j.id >= p_first and j.id < last and x.job_id >= p_first and x.job_id < last
+               and not exists (select from cronledger.dead d
+                                where d.job_id = j.id and d.discarded_at is null)) then
     raise exception 'occurrences of day % do not know yet how their jobs ended', day
       using errcode = 'object_not_in_prerequisite_state';
   end if;
@@ -99,18 +111,13 @@ language plpgsql as $$
 declare
   gone bigint[];
 begin
-  perform cronledger.note_final(0, p_end, p_limit);
   select array_agg(o.job_id) into gone
     from (select x.job_id from cronledger.outcome_default x
            where x.job_id < p_end
              and not exists (select from cronledger.dead d
                               where d.job_id = x.job_id and d.discarded_at is null)
-             and not exists (select from cronledger.occurrence t
-                               join cronledger.job j
-                                 on j.schedule_id = t.schedule_id and j.logical_time = t.logical_time
-                              where j.id = x.job_id and t.job_id = x.job_id
-                                and t.final_state is null)
            order by x.job_id limit p_limit) o;
+  perform cronledger.note_jobs(gone);
   delete from cronledger.dead d where d.job_id = any (gone);
   delete from cronledger.output o where o.job_id = any (gone);
   delete from cronledger.job j where j.id = any (gone);

@@ -309,15 +309,6 @@ begin
   return line;
 end $$;
 
-create function cronledger.refuse_large(p_payloads jsonb[]) returns void
-language plpgsql immutable as $$
-begin
-  if exists (select from unnest(p_payloads) as p(body) where octet_length(p.body::text) > 65536) then
-    raise exception 'a payload has more than 65536 bytes; keep it elsewhere and enqueue a reference'
-      using errcode = 'program_limit_exceeded';
-  end if;
-end $$;
-
 -- Sets of chunks. `open`: chunks may be added, or some are not settled. `failed`: all are settled and
 -- some are dead, so that a replay opens it again. `cancelled`: none is dead, and some never ran to
 -- their end. In both nothing follows.
