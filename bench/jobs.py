@@ -21,6 +21,7 @@ from pathlib import Path
 
 from cronledger import wiring
 from cronledger.adapters.postgres.session import Session
+from cronledger.worker.context import JobContext
 from cronledger.worker.pool import Worker
 from cronledger.worker.settings import Access, WorkerSettings
 from job_peers import Peer, peers
@@ -33,6 +34,13 @@ OURS = "cronledger"
 STARTS = 100
 START_GAP = 0.4  # seconds between two jobs, so that the queue is idle again
 Found = dict[str, dict[str, list[float]]]
+# Of each work: what we must reach, as a multiple of the best peer.
+GOALS = {
+    "enqueue, new keys": 1.0,
+    "enqueue, known keys": 1.8,
+    "claim and complete": 1.0,
+    "enqueue, one at a time": 1.0,
+}
 FLOOR = """
     create table if not exists public.floor (id bigint generated always as identity primary key,
                                              key text unique, payload jsonb);
@@ -102,10 +110,17 @@ def starts(store: wiring.Store, jobs: int) -> list[float]:
     """Milliseconds from before the enqueue to the handler's first line, sorted."""
     began: dict[str, float] = {}
     ran: dict[str, float] = {}
+    all_ran = threading.Event()
+
+    def work(job: JobContext) -> None:
+        ran.setdefault(job.key, time.perf_counter())
+        if len(ran) == jobs:
+            all_ran.set()
+
     access = Access(store.queue(), store.queue(), store.effects(), store.wakeups())
     worker = Worker(
         WorkerSettings("bench"),
-        {"work": lambda job: ran.setdefault(job.key, time.perf_counter()) and None},
+        {"work": work},
         access,
         wiring.clock(),
         lambda _: None,
@@ -117,7 +132,8 @@ def starts(store: wiring.Store, jobs: int) -> list[float]:
         time.sleep(START_GAP)
         began[f"start-{n}"] = time.perf_counter()
         session.script(ENQUEUE, {"keys": [f"start-{n}"], "n": 1})
-    time.sleep(2)
+    if not all_ran.wait(60):
+        raise SystemExit(f"{jobs - len(ran)} of {jobs} jobs were never started")
     worker.stop()
     thread.join()
     return sorted((ran[key] - at) * 1000 for key, at in began.items())
@@ -162,6 +178,11 @@ def measure(store: wiring.Store, peers: Sequence[Peer], jobs: int, runs: int) ->
     return found
 
 
+def verdict(met: bool) -> str:
+    """The goal of the figure before it."""
+    return ", met" if met else ", MISSED"
+
+
 def show(found: Found) -> None:
     """A table for each work: medians, their spread, and ours over the best of the peers."""
     for work, by_whom in found.items():
@@ -172,6 +193,7 @@ def show(found: Found) -> None:
         print(f"\n{work}, jobs/s")
         for who, median in sorted(medians.items(), key=lambda item: -item[1]):
             ratio = f"{median / best:6.2f}x the best peer" if OURS in who and best else ""
+            ratio += verdict(median / best >= GOALS[work]) if who == OURS and best else ""
             spread = f"{min(by_whom[who]):,.0f} to {max(by_whom[who]):,.0f}"
             print(f"  {who:<24} {median:>10,.0f}   {spread:<20} {ratio}")
 
@@ -180,9 +202,17 @@ def show_starts(store: wiring.Store, peers: Sequence[Peer], jobs: int) -> None:
     """From the enqueue to the handler, on a queue where nothing else happens."""
     print(f"\nstart on an idle queue, {jobs} jobs: p50, p99, most, in ms")
     waits = {OURS: starts(store, jobs)} | {p.name: sorted(p.starts(jobs, START_GAP)) for p in peers}
-    for who, found in waits.items():
-        said = [found[jobs // 2], found[max(jobs * 99 // 100 - 1, 0)], found[-1]]
-        print(f"  {who:<24} " + "  ".join(f"{wait:8.1f}" for wait in said))
+    said = {
+        who: (found[jobs // 2], found[max(jobs * 99 // 100 - 1, 0)], found[-1])
+        for who, found in waits.items()
+    }
+    for who, figures in said.items():
+        print(f"  {who:<24} " + "  ".join(f"{wait:8.1f}" for wait in figures))
+    others = [figures for who, figures in said.items() if who != OURS]
+    if others:
+        half, late = (said[OURS][at] / min(figures[at] for figures in others) for at in (0, 1))
+        print(f"  p50 {half:.2f}x the best peer (goal 0.8){verdict(half <= 0.8)}", end="; ")
+        print(f"p99 {late:.2f}x (goal 1){verdict(late <= 1)}")
 
 
 def main() -> None:
@@ -207,8 +237,8 @@ def main() -> None:
             )
             others = peers(store.dsn)
             print(f"{asked.jobs:,} jobs, {asked.runs} runs in turns, batches of {BATCH}")
-            show(measure(store, others, asked.jobs, asked.runs))
             show_starts(store, others, STARTS // 5 if asked.quick else STARTS)
+            show(measure(store, others, asked.jobs, asked.runs))
             if not asked.quick:
                 stress(store)
         finally:

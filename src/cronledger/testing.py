@@ -19,7 +19,7 @@ from cronledger.core.chunks import Chunk, ChunkWork, FollowUp, SplitSoFar
 from cronledger.core.lifecycle import Lease, parse_known
 from cronledger.core.receipts import Begun, Decision
 from cronledger.errors import ConfigError, RefusedError
-from cronledger.worker.context import Cancellation, JobContext, context_of
+from cronledger.worker.context import Cancellation, JobContext
 from cronledger.worker.handlers import Handler, is_async
 from cronledger.worker.signals import Discard, Retry
 
@@ -147,9 +147,8 @@ def run_job(
     if payload is not None:
         lease = replace(lease, payload=payload)
     kept = receipts or Receipts()
-    context = context_of(
-        lease, lease.timeout, _StillClock(), Cancellation(), kept, lambda commit: commit()
-    )
+    clock, cancellation = _StillClock(), Cancellation()
+    context = JobContext(lease, kept, lambda commit: commit(), lease.timeout, clock, cancellation)
     try:
         _call(handlers[lease.known_as], context)
     except Retry as retry:

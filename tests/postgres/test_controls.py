@@ -298,6 +298,23 @@ def test_q070_overlapping_batches_in_different_order_do_not_deadlock(
     assert len(made) == len(set(made)) == 60
 
 
+def test_a_batch_tells_new_keys_from_known_ones_wherever_they_stand(bench: Workbench) -> None:
+    def enqueue(*keys: str) -> list[tuple[str, bool]]:
+        rows = bench.session.script(
+            "select key, inserted from cronledger.enqueue_once('default', 'work',"
+            " %(keys)s::text[], null, null)",
+            {"keys": list(keys)},
+        )
+        return [(row["key"], row["inserted"]) for row in rows]
+
+    assert enqueue("b", "a", "b") == [("a", True), ("b", True)]
+    assert enqueue("b", "a", "b") == [("a", False), ("b", False)]  # known whole
+    assert enqueue("b", "c", "a") == [("a", False), ("b", False), ("c", True)]  # the first is known
+    assert enqueue("d", "c") == [("c", False), ("d", True)]
+    assert enqueue() == []
+    assert bench.rows("select count(*) as n from cronledger.job") == [{"n": 4}]
+
+
 def test_q041_a_key_of_a_transaction_that_was_rolled_back_is_free(bench: Workbench) -> None:
     with psycopg.connect(bench.dsn) as connection:
         assert enqueue_once(connection, "order-1", JobSpec("work")).inserted

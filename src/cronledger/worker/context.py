@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +18,8 @@ from cronledger.worker.signals import TIMEOUT, Cancelled
 
 class Cancellation:
     """The word that one attempt must end. The first reason stays; safe from any thread."""
+
+    __slots__ = ("_interrupt", "_making", "_reason", "_waiting")
 
     def __init__(self) -> None:
         self._reason = ""
@@ -56,33 +57,91 @@ class Cancellation:
         waiting.wait(max(span.total_seconds(), 0.0))
 
 
-@dataclass(frozen=True, slots=True)
 class JobContext:
-    """One attempt of one job, as its handler sees it.
+    """One attempt of one job, as its handler sees it."""
 
-    `logical_time` is the instant the occurrence is for. `headers` are what travels with the job
-    beside its payload, such as `traceparent`. `attempt` counts from 1. `token` names
-    the lease: hand it to whatever shall refuse the writes of a superseded attempt.
-    """
+    __slots__ = ("_cancellation", "_clock", "_deadline", "_effects", "_lease", "_settle")
 
-    job_id: int
-    key: str
-    kind: str
-    queue: str
-    logical_time: datetime | None
-    attempt: int
-    max_attempts: int
-    payload: Mapping[str, Any]
-    schema_version: int
-    tenant: str | None
-    headers: Mapping[str, Any]
-    token: int
-    _lease: Lease = field(repr=False)
-    _effects: Effects = field(repr=False)
-    _settle: Callable[[Callable[[], bool]], bool] = field(repr=False)
-    _deadline: timedelta = field(repr=False)
-    _clock: Clock = field(repr=False)
-    _cancellation: Cancellation = field(repr=False)
+    def __init__(
+        self,
+        lease: Lease,
+        effects: Effects,
+        settle: Callable[[Callable[[], bool]], bool],
+        deadline: timedelta,
+        clock: Clock,
+        cancellation: Cancellation,
+    ) -> None:
+        """`deadline` is a moment of `clock.monotonic`; `settle` runs what completes the job,
+        unless its attempt has ended."""
+        self._lease = lease
+        self._effects = effects
+        self._settle = settle
+        self._deadline = deadline
+        self._clock = clock
+        self._cancellation = cancellation
+
+    def __repr__(self) -> str:
+        return f"<job {self.key} of kind {self.kind}, attempt {self.attempt}>"
+
+    @property
+    def job_id(self) -> int:
+        """Of the job, in the ledger."""
+        return self._lease.job_id
+
+    @property
+    def key(self) -> str:
+        """What the job is for, the same in every attempt and every replay."""
+        return self._lease.key
+
+    @property
+    def kind(self) -> str:
+        """Which handler it is for."""
+        return self._lease.kind
+
+    @property
+    def queue(self) -> str:
+        """The queue it came from."""
+        return self._lease.queue
+
+    @property
+    def logical_time(self) -> datetime | None:
+        """The instant the occurrence is for; None of a job that no schedule owes."""
+        return self._lease.logical_time
+
+    @property
+    def attempt(self) -> int:
+        """Counts from 1."""
+        return self._lease.attempt
+
+    @property
+    def max_attempts(self) -> int:
+        """After so many the job is dead."""
+        return self._lease.max_attempts
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """What the job was enqueued with."""
+        return self._lease.payload
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the payload."""
+        return self._lease.schema_version
+
+    @property
+    def tenant(self) -> str | None:
+        """For whom, if anybody said so."""
+        return self._lease.tenant
+
+    @property
+    def headers(self) -> Mapping[str, Any]:
+        """What travels with the job beside its payload, such as `traceparent`."""
+        return self._lease.headers or {}
+
+    @property
+    def token(self) -> int:
+        """Names the lease: hand it to whatever shall refuse the writes of a superseded attempt."""
+        return self._lease.token
 
     @property
     def cancelled(self) -> bool:
@@ -139,35 +198,3 @@ class JobContext:
         """Wait for `span` in a `def` handler; ends early, by Cancelled, if the attempt must end."""
         self._cancellation.wait(min(span, self.remaining()))
         self.check()
-
-
-def context_of(
-    lease: Lease,
-    deadline: timedelta,
-    clock: Clock,
-    cancellation: Cancellation,
-    effects: Effects,
-    settle: Callable[[Callable[[], bool]], bool],
-) -> JobContext:
-    """The view of a lease that its handler gets. `deadline` is a moment of `clock.monotonic`;
-    `settle` runs what completes the job, unless its attempt has ended."""
-    return JobContext(
-        job_id=lease.job_id,
-        key=lease.key,
-        kind=lease.kind,
-        queue=lease.queue,
-        logical_time=lease.logical_time,
-        attempt=lease.attempt,
-        max_attempts=lease.max_attempts,
-        payload=lease.payload,
-        schema_version=lease.schema_version,
-        tenant=lease.tenant,
-        headers=lease.headers or {},
-        token=lease.token,
-        _lease=lease,
-        _effects=effects,
-        _settle=settle,
-        _deadline=deadline,
-        _clock=clock,
-        _cancellation=cancellation,
-    )

@@ -40,13 +40,12 @@ class Invoker:
         self._threads = _Threads(self._run, self._finish)
         self._loop = _Loop()
         self._observe = observe
+        # Changed on many threads, by single operations of the set; to be copied before it is read.
         self._running: set[Attempt] = set()
-        self._counting = threading.Lock()
 
     def start(self, attempt: Attempt) -> None:
         """Begin; returns at once."""
-        with self._counting:
-            self._running.add(attempt)
+        self._running.add(attempt)
         if attempt.lease.known_as in self._async_kinds:
             self._loop.start(attempt, self._run_async(attempt))
         else:
@@ -63,8 +62,7 @@ class Invoker:
 
     def abandoned(self) -> int:
         """How many handlers run on although their attempt has ended."""
-        with self._counting:
-            return sum(attempt.over for attempt in self._running)
+        return sum(attempt.over for attempt in tuple(self._running))
 
     def _run(self, attempt: Attempt) -> Failure | None:
         try:
@@ -82,9 +80,8 @@ class Invoker:
         self._finish(attempt, failure)
 
     def _finish(self, attempt: Attempt, failure: Failure | None) -> bool:
-        with self._counting:
-            # Before the attempt ends, or it would count as abandoned for a moment.
-            self._running.discard(attempt)
+        # Before the attempt ends, or it would count as abandoned for a moment.
+        self._running.discard(attempt)
         if attempt.finish(failure):
             return True
         lease = attempt.lease
@@ -160,12 +157,13 @@ class _Threads:
         self._run = run
         self._finish = finish
         self._work: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
-        self._idle = threading.Semaphore(0)  # threads that wait, less the work that waits
+        self._idle = 0  # threads that wait, less the work that waits
+        self._counting = threading.Lock()
         self._made = 0
 
     def start(self, attempt: Attempt) -> None:
         self._work.put(attempt)
-        if not self._idle.acquire(blocking=False):
+        if not self._one_less_idle():
             self._made += 1
             name = f"cronledger-handler-{self._made}"
             threading.Thread(target=self._serve, name=name, daemon=True).start()
@@ -178,9 +176,17 @@ class _Threads:
         while (attempt := self._work.get()) is not None:
             failure = self._run(attempt)
             # Idle before the slot is free, or each job could ask for one thread more.
-            self._idle.release()
-            if not self._finish(attempt, failure) and self._idle.acquire(blocking=False):
+            with self._counting:
+                self._idle += 1
+            if not self._finish(attempt, failure) and self._one_less_idle():
                 return
+
+    def _one_less_idle(self) -> bool:
+        with self._counting:
+            if self._idle == 0:
+                return False
+            self._idle -= 1
+            return True
 
 
 class _Loop:

@@ -128,11 +128,11 @@ class _Alarm:
             self._changed.notify()
         self._thread.join(STOP_SECONDS)
 
-    def hold(self, attempts: Iterable[Attempt]) -> None:
+    def hold(self, attempts: Sequence[Attempt]) -> None:
+        due = min(map(self._task.due, attempts), default=timedelta.max)
         with self._changed:
-            for attempt in attempts:
-                self._held[attempt.lease.token] = attempt
-            if self._held and self._earliest() < self._wakes_at:
+            self._held.update((attempt.lease.token, attempt) for attempt in attempts)
+            if max(due, self._not_before) < self._wakes_at:
                 self._changed.notify()
 
     def drop(self, attempts: Iterable[Attempt]) -> None:

@@ -40,8 +40,9 @@ class PostgresQueue:
         alone: bool = False,
     ) -> list[Lease]:
         """Lease up to `limit` eligible jobs; `alone` says that the worker runs nothing now."""
-        rows = self._session.run(
+        leases = self._session.build(
             "claim",
+            Lease,
             {
                 "queues": list(queues),
                 "kinds": list(kinds),
@@ -51,7 +52,6 @@ class PostgresQueue:
                 "floor": self._floor.of(queues),
             },
         )
-        leases = [Lease(span=row.pop("lease"), **row) for row in rows]
         self._floor.claimed(queues, leases, limit)
         return leases
 
@@ -62,7 +62,10 @@ class PostgresQueue:
 
     def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
         """Complete; returns the tokens that were settled."""
-        return self._still_ours("complete", leases)
+        tokens = {lease.job_id: lease.token for lease in leases}
+        asked = {"job_ids": list(tokens), "tokens": list(tokens.values())}
+        (row,) = self._session.run("complete", asked)
+        return frozenset(tokens[job_id] for job_id in row["job_ids"])
 
     def fail(self, lease: Lease, failure: Failure) -> Settlement:
         """Settle as failed."""
@@ -82,7 +85,8 @@ class PostgresQueue:
 
     def release(self, leases: Sequence[Lease]) -> frozenset[int]:
         """Hand back, uncharged; returns the tokens that were ours."""
-        return self._still_ours("release", leases)
+        tokens, rows = self._fenced("release", leases)
+        return frozenset(tokens[row["job_id"]] for row in rows)
 
     def rescue(self, limit: int) -> int:
         """Take back up to `limit` expired leases."""
@@ -133,10 +137,6 @@ class PostgresQueue:
     def ailments(self) -> list[Ailment]:
         """What is wrong with the database of the ledger."""
         return [Ailment(**row) for row in self._session.run("doctor", {})]
-
-    def _still_ours(self, name: str, leases: Sequence[Lease]) -> frozenset[int]:
-        tokens, rows = self._fenced(name, leases)
-        return frozenset(tokens[row["job_id"]] for row in rows)
 
     def _fenced(self, name: str, leases: Sequence[Lease]) -> tuple[dict[int, int], list[DictRow]]:
         """The token of each job, and the rows of those whose lease is still ours."""

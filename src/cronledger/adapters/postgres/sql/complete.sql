@@ -1,2 +1,2 @@
--- Complete jobs under their leases; a job missing from the answer is stale.
-select complete as job_id from cronledger.complete(%(job_ids)s::bigint[], %(tokens)s::bigint[])
+-- Complete jobs under their leases, in one row; a job missing from the answer is stale.
+select array(select cronledger.complete(%(job_ids)s::bigint[], %(tokens)s::bigint[])) as job_ids
