@@ -17,8 +17,9 @@ create function cronledger.enqueue_occurrences(
 returns table (schedule_id int, logical_time timestamptz, job_id bigint)
 language plpgsql
 -- Rows of a batch are joined by hashing: the planner takes a batch for a handful of rows, and the
--- nested loop that it then likes reads the batch again for each of its keys.
-set enable_nestloop = off set jit = off as $$
+-- nested loop that it then likes reads the batch again for each of its keys. Planning anew for each
+-- call would cost more than a call of one key does.
+set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   today bigint := cronledger.day_of_ids(cronledger.now());
@@ -118,8 +119,8 @@ create function cronledger.enqueue_once(
   p_max_attempts int default null, p_timeout interval default null,
   p_schema_version int default 1, p_tenants text[] default null, p_headers jsonb[] default null)
 returns table (key text, job_id bigint, inserted boolean)
-language plpgsql
-set enable_nestloop = off set jit = off as $$       -- as enqueue_occurrences()
+language plpgsql                                    -- as enqueue_occurrences()
+set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   line cronledger.queue;

@@ -5,12 +5,12 @@
 -- Move due deferred jobs to ready. Every claimer does it, so no leader is needed.
 --
 -- As the functions below, in PL/pgSQL, which keeps its plans (SQL functions do so from PostgreSQL 18
--- on), in the order of an index, row by row: to the planner a limit that it does not know is a tenth
--- of the table, which it would rather read whole and sort, at a cost that grows with the backlog. And
--- never compiled: switched off, a method has a price at which compiling looks cheap, and takes longer
--- than everything else.
+-- on; one for all arguments, since planning anew for each call costs more than the call), in the order of
+-- an index, row by row: to the planner a limit that it does not know is a tenth of the table, which it
+-- would rather read whole and sort, at a cost that grows with the backlog. And never compiled: switched
+-- off, a method has a price at which compiling looks cheap, and takes longer than everything else.
 create function cronledger.promote(p_queue_id int, p_limit int) returns void
-language plpgsql
+language plpgsql set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 begin
   with due as (
@@ -53,7 +53,7 @@ $$;
 -- first. p_floor: no rank below it is looked at, for a claimer that knows that there was none; so it
 -- need not step over all that was taken since, which a long transaction elsewhere keeps in the index.
 create function cronledger.pick(p_queue_id int, p_kinds text[], p_limit int, p_floor timestamp)
-returns tid[] language plpgsql
+returns tid[] language plpgsql set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 begin
   return array(
@@ -69,7 +69,7 @@ end $$;
 
 -- The same of one tenant.
 create function cronledger.pick_of(p_queue_id int, p_tenant text, p_kinds text[], p_limit int)
-returns tid[] language plpgsql
+returns tid[] language plpgsql set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 begin
   return array(
@@ -86,7 +86,7 @@ end $$;
 -- The tenants that have something ready, beginning at a random one, at most p_limit of them. Steps
 -- from tenant to tenant and reads one job of each.
 create function cronledger.tenants_ready(p_queue_id int, p_limit int) returns text[]
-language plpgsql
+language plpgsql set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 declare
   start constant int := (random() * 4294967295 - 2147483648)::bigint::int;
@@ -153,7 +153,7 @@ end $$;
 -- A job whose lease ended twice with nobody saying why: it may have killed its worker. A claimer that
 -- runs nothing else takes it at once, any other after it has waited for a minute; either runs it alone.
 create function cronledger.pick_suspect(p_queue_id int, p_kinds text[], p_alone boolean)
-returns tid[] language plpgsql
+returns tid[] language plpgsql set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 begin
   return array(
@@ -181,7 +181,8 @@ create function cronledger.claim(p_queues text[], p_kinds text[], p_limit int, p
                                  p_floor timestamp default null)
 returns setof cronledger.claimed language plpgsql
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off
-set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   wanted cronledger.queue;
@@ -269,7 +270,7 @@ end $$;
 -- cancel_requested: somebody wants the attempt to end; failing it then ends the job.
 create function cronledger.extend(p_job_ids bigint[], p_tokens bigint[])
 returns table (job_id bigint, expires_at timestamptz, cancel_requested boolean)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   kept bigint[];

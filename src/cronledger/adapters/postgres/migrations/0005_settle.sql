@@ -10,7 +10,7 @@ $$;
 
 -- Complete jobs under their leases; returns those that were. The others are stale: refused, counted.
 create function cronledger.complete(p_job_ids bigint[], p_tokens bigint[]) returns setof bigint
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   settled bigint[];
 begin
