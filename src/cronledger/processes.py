@@ -66,7 +66,7 @@ class Resident:
 
 def resident(path: Path, database: Store, options: RunOptions, observe: Observe) -> Resident:
     """A sidecar over the file with its endpoints. Raises ConfigError."""
-    from cronledger.core.events import Event, Reconciled
+    from cronledger.core.events import Event, Followed, Reconciled
     from cronledger.daemon.board import Board
     from cronledger.daemon.ping import Pinger
 
@@ -87,7 +87,8 @@ def resident(path: Path, database: Store, options: RunOptions, observe: Observe)
 
     def heard_and_passed_on(event: Event) -> None:
         heard(event)
-        if pinger is not None and isinstance(event, Reconciled) and made.is_ticking():
+        good = isinstance(event, Reconciled) or (isinstance(event, Followed) and event.fresh)
+        if pinger is not None and good and made.is_ticking():
             pinger.ping()
 
     made = _sidecar(board, path, database, options, heard_and_passed_on)
@@ -142,7 +143,8 @@ def _sidecar(
     from cronledger.adapters.observe.metrics import Renderer
     from cronledger.adapters.postgres.queue import PostgresQueue
     from cronledger.adapters.postgres.snapshot import PostgresMeasured
-    from cronledger.daemon.passes import Measurer, Pruner, Reconciler, Ticker, Tools
+    from cronledger.daemon.measurer import Instruments, Measurer
+    from cronledger.daemon.passes import Pruner, Reconciler, Ticker, Tools
     from cronledger.daemon.sidecar import Passes, Sidecar
 
     zone_data, time = zones(), clock()
@@ -151,12 +153,14 @@ def _sidecar(
         return Tools(database.ledger(), zone_data, heard, time, telemetry().span)
 
     session = database.session()
-    measured, queue = PostgresMeasured(session), PostgresQueue(session)
     renderer = Renderer(telemetry().measured)
+    instruments = Instruments(
+        PostgresMeasured(session), PostgresQueue(session), renderer.render, _process_name()
+    )
     passes = Passes(
         Ticker(board, tools(), replace=options.replace),
         Reconciler(board, tools(), options.lookback),
-        Measurer(board, tools(), measured, queue, renderer.render, options.measure_every),
+        Measurer(board, tools(), instruments, options.measure_every),
         Pruner(database.prune(), heard),
     )
     return Sidecar(
@@ -188,7 +192,7 @@ def worker(options: WorkOptions, database: Store, log: Callable[[str], Observe])
     from cronledger.worker.traced import within_each
 
     settings = WorkerSettings(
-        name=f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}",
+        name=_process_name(),
         queues=tuple(options.queues),
         concurrency=options.concurrency,
         poll=options.poll,
@@ -205,6 +209,11 @@ def worker(options: WorkOptions, database: Store, log: Callable[[str], Observe])
     access = Access(database.queue(), database.queue(), database.effects(), database.wakeups())
     heard = _both(log(settings.name), told.observe)
     return Worker(settings, handlers, access, clock(), heard)
+
+
+def _process_name() -> str:
+    """Of this process among all that work with the ledger."""
+    return f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 def _is_loopback(host: str) -> bool:

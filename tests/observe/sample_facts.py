@@ -71,6 +71,7 @@ PROCESS = ProcessFacts(
     version="0.1.0",
     python="3.11.9",
     tzdata="2026.6",
+    leads=True,
     collectors={"ledger": True, "drift": False},
     database_up=True,
     database_errors={"42": 1},

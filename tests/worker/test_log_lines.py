@@ -16,6 +16,7 @@ from cronledger.core.events import (
     Enqueued,
     Event,
     FileReloaded,
+    Followed,
     HistoryPruned,
     KeysLeftOut,
     LeaseLost,
@@ -141,6 +142,13 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
         "reconciled",
         {"missing": 1, "unexpected": 2, "orphaned": 3, "duration_s": 1.0},
     ),
+    (
+        Followed(datetime(2026, 1, 1, tzinfo=UTC), fresh=True),
+        "info",
+        "followed",
+        {"reconciled_at": "2026-01-01T00:00:00Z"},
+    ),
+    (Followed(None, fresh=False), "warning", "followed", {"reconciled_at": None}),
     (
         HistoryPruned(Pruned(1, 2, 3, 4)),
         "info",

@@ -84,7 +84,7 @@ _CLOSED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "lease_expired",
     ),
     ("cronledger_lease_extensions_total", "outcome"): ("ok", "lost"),
-    ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error"),
+    ("cronledger_reconcile_runs_total", "outcome"): ("ok", "error", "not_leader"),
     ("cronledger_web_config_reloads_total", "outcome"): ("ok", "error"),
     ("cronledger_pings_total", "outcome"): ("ok", "error"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from cronledger.core.lifecycle import Lease, Settlement
@@ -48,6 +48,14 @@ class Reconciled:
     unexpected: int
     orphaned: int
     duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Another sidecar leads, and reconciled last at that time; `fresh`: as often as it should."""
+
+    reconciled_at: datetime | None
+    fresh: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +197,7 @@ Event: TypeAlias = (
     | Enqueued
     | KeysLeftOut
     | Reconciled
+    | Followed
     | Attempted
     | LeaseLost
     | Rescued

@@ -117,6 +117,9 @@ COUNTED: tuple[Group, ...] = (
         "process",
         (),
         {
+            "cronledger_leader": (
+                "Whether this sidecar leads, and measures for those that follow (1), or not (0)."
+            ),
             "cronledger_reconcile_interval_seconds": "Configured time between reconciles.",
             "cronledger_snapshot_timestamp_seconds": (
                 "Database time at which the exported measurements were taken; NaN if none was."
@@ -154,9 +157,17 @@ COUNTED: tuple[Group, ...] = (
         "process",
         ("outcome",),
         {
-            "cronledger_reconcile_runs_total": "Reconciles by outcome (ok, error).",
+            "cronledger_reconcile_runs_total": "Reconciles by outcome (ok, error, not_leader).",
             "cronledger_web_config_reloads_total": "Web config reloads by outcome (ok, error).",
             "cronledger_pings_total": "Pings to an outside watcher by outcome (ok, error).",
+        },
+    ),
+    (
+        "counter",
+        "process",
+        (),
+        {
+            "cronledger_leader_transitions_total": ("Times this sidecar began or ceased to lead."),
         },
     ),
     (

@@ -131,6 +131,7 @@ def _of_process(process: ProcessFacts) -> Iterator[Sample]:
     ):
         for outcome, count in _from_zero(CATALOGUE[name].values["outcome"], counts):
             yield Sample(name, (outcome,), count)
+    yield Sample("cronledger_leader_transitions_total", (), process.leader_transitions)
     for sqlstate, errors in _from_zero(USUAL_SQLSTATE_CLASSES, process.database_errors):
         yield Sample("cronledger_database_errors_total", (sqlstate,), errors)
     suppressed = {"default": process.duplicates_suppressed}
@@ -149,6 +150,8 @@ def _process_gauges(process: ProcessFacts) -> Iterator[tuple[str, float]]:
     )
     if process.database_up is not None:
         yield "cronledger_database_up", float(process.database_up)
+    if process.leads is not None:
+        yield "cronledger_leader", float(process.leads)
 
 
 def _from_zero(names: Iterable[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:

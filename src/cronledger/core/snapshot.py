@@ -149,10 +149,20 @@ class DriftFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What the sidecar that leads keeps for those that follow: the ledger, and the drift that its
+    last reconcile found."""
+
+    ledger: LedgerSnapshot
+    drift: tuple[DriftFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessFacts:
     """What this process knows of itself. Counts are since its start.
 
-    `reconcile_runs`, `web_reloads` and `pings` by outcome (ok, error), `collectors` by name,
+    `leads` None: nobody has said yet whether this process or another leads. `reconcile_runs`,
+    `web_reloads` and `pings` by outcome (ok, error; not_leader), `collectors` by name,
     `database_errors` by SQLSTATE class (its first two characters), `duplicates_suppressed` enqueues
     that the key turned into no row. `database_up` None: nothing was measured yet. `clock_skew`:
     this host minus the database.
@@ -163,6 +173,8 @@ class ProcessFacts:
     tzdata: str
     revision: str = ""
     reconcile_interval: timedelta = timedelta(minutes=1)
+    leads: bool | None = None
+    leader_transitions: int = 0
     reconcile_runs: Mapping[str, int] = field(default_factory=dict)
     collectors: Mapping[str, bool] = field(default_factory=dict)
     database_up: bool | None = None

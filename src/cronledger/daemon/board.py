@@ -15,6 +15,7 @@ from threading import Lock
 from cronledger.core.events import (
     Enqueued,
     Event,
+    Followed,
     LoopFailed,
     PingFailed,
     PingSent,
@@ -42,6 +43,9 @@ class Board:
     ticked: bool = False
     reload_successful: bool = True
     disputed: tuple[str, ...] = ()
+    # None: nobody has said yet whether we lead.
+    leads: bool | None = None
+    leader_transitions: int = 0
     drift: tuple[DriftFacts, ...] = ()
     file_facts: FileFacts | None = None
     ledger: LedgerSnapshot | None = None
@@ -60,6 +64,8 @@ class Board:
                 self._count("duplicates", "", duplicates)
             case Reconciled():
                 self._count("reconcile", "ok", 1)
+            case Followed():
+                self._count("reconcile", "not_leader", 1)
             case LoopFailed(loop=loop, sqlstate=sqlstate):
                 if loop == "reconcile":
                     self._count("reconcile", "error", 1)
@@ -79,6 +85,8 @@ class Board:
             version=self.version,
             python=platform.python_version(),
             tzdata=self.tzdata,
+            leads=self.leads,
+            leader_transitions=self.leader_transitions,
             reconcile_interval=self.reconcile_interval,
             reconcile_runs=_of("reconcile", counts),
             collectors={COLLECTOR: bool(self.database_up)},

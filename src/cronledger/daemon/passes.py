@@ -1,41 +1,31 @@
-"""What each loop of the sidecar does in one pass, and how long it then waits."""
+"""What the loops of the sidecar do in one pass, and how long they then wait; measuring has a
+module of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronledger.core.events import Disputed, HistoryPruned, Reconciled, ReloadFailed, Rescued
-from cronledger.core.exposition import Exposition
+from cronledger.core.events import Followed, HistoryPruned, Reconciled, ReloadFailed
 from cronledger.core.instants import Window
 from cronledger.core.schedule import Schedule, ScheduleFile
-from cronledger.core.snapshot import Facts
 from cronledger.core.timeline import next_owed, timeline
 from cronledger.daemon.board import Board
 from cronledger.errors import RefusedError
-from cronledger.flows.measure import Neighbours, drift_facts, file_facts
-from cronledger.flows.reconcile import Drift, reconcile
+from cronledger.flows.measure import drift_facts
+from cronledger.flows.reconcile import reconcile
 from cronledger.flows.tick import Moment, note, tick
-from cronledger.ports import (
-    Clock,
-    LeasedQueue,
-    Ledger,
-    Measured,
-    Observe,
-    Prune,
-    Within,
-    Zones,
-    untraced,
-)
+from cronledger.ports import Clock, Ledger, Observe, Prune, Within, Zones, untraced
 
 # Every schedule is looked at this often, due or not: set difference finds what was lost.
 SWEEP = timedelta(minutes=5)
 # The longest wait; the database's clock may have been set meanwhile.
 WAIT_MAX = timedelta(seconds=60)
-RESCUE_LIMIT = 1000
 PRUNE = timedelta(hours=1)
 FIRST_TICK_WAIT = timedelta(milliseconds=200)
+# A reconcile that is older than so many intervals should have been followed by another.
+LATE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +113,7 @@ class Ticker:
 
 
 class Reconciler:
-    """Compares what was expected within the lookback with what is recorded."""
+    """If this sidecar leads, compares what the lookback owed with what is recorded."""
 
     def __init__(self, board: Board, tools: Tools, lookback: timedelta) -> None:
         self._board, self._ledger, self._zones = board, tools.ledger, tools.zones
@@ -132,23 +122,26 @@ class Reconciler:
 
     def once(self) -> timedelta:
         """One pass over every schedule that the ledger knows."""
-        if not self._board.ticked:
+        board = self._board
+        if not board.ticked or board.leads is None:
             # Before the first sweep, what fell due while we were away looks missing and is not.
             return FIRST_TICK_WAIT
-        with self._within("reconcile"):
-            self._compare()
-        return self._board.reconcile_interval
+        if board.leads:
+            with self._within("reconcile"):
+                self._compare()
+        else:
+            self._follow()
+        return board.reconcile_interval
 
     def _compare(self) -> None:
         began = self._clock.monotonic()
         now = self._ledger.now()
         window = Window(now - self._lookback, now)
         schedules = self._board.file.schedules
-        drifts = list(reconcile(schedules, self._ledger, self._zones, window, details=False))
+        drifts = reconcile(schedules, self._ledger, self._zones, window, details=False)
         found = drift_facts(drifts)
         self._ledger.reconciled()
         self._board.drift = found
-        self._dispute(drifts)
         self._observe(
             Reconciled(
                 missing=sum(drift.missing for drift in found),
@@ -158,13 +151,11 @@ class Reconciler:
             )
         )
 
-    def _dispute(self, drifts: Sequence[Drift]) -> None:
-        """Say so while schedules that our file declares are ended in the ledger."""
-        ours = self._board.file.schedules
-        ended = (d.schedule for d in drifts if d.standing.versions[-1].effective_to is not None)
-        self._board.disputed = tuple(name for name in ended if name in ours)
-        if self._board.disputed:
-            self._observe(Disputed(self._board.disputed))
+    def _follow(self) -> None:
+        at = self._board.ledger.last_reconcile if self._board.ledger is not None else None
+        late = self._board.reconcile_interval * LATE
+        fresh = at is not None and self._ledger.now() - at <= late
+        self._observe(Followed(at, fresh))
 
 
 class Pruner:
@@ -185,54 +176,3 @@ class Pruner:
         if any((pruned.days, pruned.jobs, pruned.keys, pruned.receipts)):
             self._observe(HistoryPruned(pruned))
         return PRUNE
-
-
-class Measurer:
-    """Reads one snapshot, and prepares the bytes that `/metrics` serves."""
-
-    def __init__(
-        self,
-        board: Board,
-        tools: Tools,
-        measured: Measured,
-        queue: LeasedQueue,
-        render: Callable[[Facts], Exposition],
-        interval: timedelta,
-    ) -> None:
-        self._board, self._ledger = board, tools.ledger
-        self._observe, self._clock = tools.observe, tools.clock
-        self._neighbours = Neighbours(tools.zones)
-        self._measured, self._queue, self._render = measured, queue, render
-        self._interval = interval
-
-    def once(self) -> timedelta:
-        """One pass: hygiene first, so that the reading shows its effect."""
-        rescued = self._queue.rescue(RESCUE_LIMIT)
-        if rescued:
-            self._observe(Rescued(rescued))
-        self._measured.fold_counters()
-        board, began = self._board, self._clock.monotonic()
-        sent = self._clock.now()
-        now = self._ledger.now()
-        board.clock_skew = sent + (self._clock.now() - sent) / 2 - now
-        board.ledger = self._measured.snapshot()
-        standings = self._ledger.standings(board.file.schedules.keys())
-        board.file_facts = file_facts(board.file, standings, self._neighbours, now)
-        board.snapshot_duration = self._clock.monotonic() - began
-        board.database_up = True
-        board.measured_at = self._clock.monotonic()
-        self.publish()
-        return self._interval
-
-    def failed(self) -> None:
-        """Say that the database did not answer; the last reading stays, with its age."""
-        self._board.database_up = False
-        self.publish()
-
-    def publish(self) -> None:
-        """Prepare the exposition of what the board holds."""
-        board = self._board
-        facts = board.file_facts or file_facts(board.file, (), self._neighbours, self._clock.now())
-        board.exposition = self._render(
-            Facts(board.process_facts(), facts, board.ledger, board.drift)
-        )

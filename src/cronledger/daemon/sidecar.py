@@ -11,8 +11,9 @@ from cronledger.core.exposition import Exposition
 from cronledger.core.schedule import ScheduleFile
 from cronledger.daemon.board import Board
 from cronledger.daemon.loop import Loop
-from cronledger.daemon.passes import PRUNE, WAIT_MAX, Measurer, Pruner, Reconciler, Ticker
-from cronledger.errors import ConfigError
+from cronledger.daemon.measurer import Measurer
+from cronledger.daemon.passes import PRUNE, WAIT_MAX, Pruner, Reconciler, Ticker
+from cronledger.errors import ConfigError, CronledgerError
 from cronledger.ports import Clock, Observe
 
 # A loop whose pass began longer ago than this many of its longest waits hangs.
@@ -73,8 +74,16 @@ class Sidecar:
         """End each loop after the pass under way. A pass that was cut off changed nothing."""
         self._pruner.stop()
         ended = [loop.stop(STOP_PATIENCE) for loop in self._loops]
+        if all(ended):
+            self._resign()
         what = "sidecar_stopped" if all(ended) else "sidecar_stopped_in_a_pass"
         self._observe(Lifecycle(what, self._board.file.path))
+
+    def _resign(self) -> None:
+        try:
+            self._measurer.resign()
+        except CronledgerError as error:  # then another one leads when our time is over
+            self._observe(Lifecycle("sidecar_did_not_resign", str(error)))
 
     def reload(self) -> None:
         """Load the file again; a broken one leaves the old one in force, and that is said."""

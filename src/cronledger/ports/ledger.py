@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
 
 from cronledger.core.audit import AuditEntry
 from cronledger.core.diff import Stages
@@ -23,7 +23,7 @@ from cronledger.core.schedule import (
     RetryBudget,
     Schedule,
 )
-from cronledger.core.snapshot import LedgerSnapshot
+from cronledger.core.snapshot import LedgerSnapshot, Reading
 from cronledger.core.status import QueueNow
 
 
@@ -192,6 +192,13 @@ class Prune(Protocol):
         """Let it go, until done or `go_on` says no. Safe from many processes at once."""
 
 
+class Lead(NamedTuple):
+    """Whether the caller leads, and then whether somebody reads what it keeps."""
+
+    leads: bool
+    followed: bool
+
+
 class Measured(Protocol):
     """What is measured, at a cost that does not grow with history."""
 
@@ -203,3 +210,15 @@ class Measured(Protocol):
 
     def fold_counters(self) -> None:
         """Add up what was counted since the last fold; safe to run from many processes."""
+
+    def lead(self, holder: str, span: timedelta) -> Lead:
+        """Lead for `span` from now on, or follow whoever does."""
+
+    def resign(self, holder: str) -> None:
+        """Lead no more, so that nobody waits for the end of the span."""
+
+    def keep(self, holder: str, reading: Reading) -> None:
+        """Keep it for those who follow; nothing if another leads now."""
+
+    def kept(self) -> Reading | None:
+        """What the leader kept last; None if that is nothing that this version can read."""

@@ -20,6 +20,7 @@ from cronledger.core.events import (
     Enqueued,
     Event,
     FileReloaded,
+    Followed,
     HistoryPruned,
     KeysLeftOut,
     LeaseLost,
@@ -103,8 +104,10 @@ def line_of(event: Event) -> Line:
             return _process_line(event)
         case WebReloaded() | WebReloadFailed() | PingSent() | PingFailed():
             return _web_line(event)
-        case VersionsNoted() | Enqueued() | KeysLeftOut() | Reconciled() | HistoryPruned():
+        case VersionsNoted() | Enqueued() | KeysLeftOut() | HistoryPruned():
             return _ledger_line(event)
+        case Reconciled() | Followed():
+            return _pass_line(event)
     assert_never(event)
 
 
@@ -173,9 +176,7 @@ def _web_line(event: WebReloaded | WebReloadFailed | PingSent | PingFailed) -> L
     assert_never(event)
 
 
-def _ledger_line(
-    event: VersionsNoted | Enqueued | KeysLeftOut | Reconciled | HistoryPruned,
-) -> Line:
+def _ledger_line(event: VersionsNoted | Enqueued | KeysLeftOut | HistoryPruned) -> Line:
     match event:
         case VersionsNoted():
             noted = {"opened": list(event.opened), "ended": list(event.ended)}
@@ -195,17 +196,23 @@ def _ledger_line(
             for span_left in event.left_out:
                 counts[span_left.reason] = counts.get(span_left.reason, 0) + span_left.count
             return "info", "keys_left_out", {"schedule": event.schedule, "counts": counts}
+    assert_never(event)
+
+
+def _pass_line(event: Reconciled | Followed) -> Line:
+    match event:
         case Reconciled():
-            return (
-                "warning" if event.missing else "info",
-                "reconciled",
-                {
-                    "missing": event.missing,
-                    "unexpected": event.unexpected,
-                    "orphaned": event.orphaned,
-                    "duration_s": event.duration.total_seconds(),
-                },
-            )
+            found = {
+                "missing": event.missing,
+                "unexpected": event.unexpected,
+                "orphaned": event.orphaned,
+                "duration_s": event.duration.total_seconds(),
+            }
+            return "warning" if event.missing else "info", "reconciled", found
+        case Followed():
+            at = event.reconciled_at
+            told = {"reconciled_at": format_instant(at) if at is not None else None}
+            return "info" if event.fresh else "warning", "followed", told
     assert_never(event)
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from psycopg.rows import DictRow
 
+from cronledger.adapters.postgres.reading import from_text, to_text
 from cronledger.adapters.postgres.session import Session
 from cronledger.core.snapshot import (
     CounterReading,
     LedgerSnapshot,
     QueuedState,
     QueueFacts,
+    Reading,
     ScheduleFacts,
 )
 from cronledger.core.status import QueueNow
+from cronledger.ports import Lead
 
 FOLD_LIMIT = 100_000  # deltas added up in one statement
 
@@ -54,6 +59,24 @@ class PostgresMeasured:
     def fold_counters(self) -> None:
         """Add up what was counted since the last fold."""
         self._session.run("fold_counters", {"limit": FOLD_LIMIT})
+
+    def lead(self, holder: str, span: timedelta) -> Lead:
+        """Lead for `span` from now on, or follow whoever does."""
+        return Lead(**self._session.run("lead", {"holder": holder, "span": span})[0])
+
+    def resign(self, holder: str) -> None:
+        """Lead no more."""
+        self._session.run("resign", {"holder": holder})
+
+    def keep(self, holder: str, reading: Reading) -> None:
+        """Keep it for those who follow; nothing if another leads now."""
+        taken_at, body = reading.ledger.taken_at, to_text(reading)
+        self._session.run("keep_reading", {"holder": holder, "taken_at": taken_at, "body": body})
+
+    def kept(self) -> Reading | None:
+        """What the leader kept last, if this version can read it."""
+        rows = self._session.run("kept_reading")
+        return from_text(rows[0]["body"]) if rows else None
 
 
 def _queue(row: DictRow) -> QueueFacts:

@@ -28,6 +28,9 @@ ANNOTATIONS: Mapping[str, str] = {
         f'increase(cronledger_occurrences_skipped_total{{{JOB},reason=~"dst_.+"}}'
         "[$__rate_interval]) > 0"
     ),
+    "Leader changes": (
+        f"increase(cronledger_leader_transitions_total{{{JOB}}}[$__rate_interval]) > 0"
+    ),
     "Claims paused or resumed": (
         f"changes(cronledger_queue_claims_paused{{{JOB}}}[$__rate_interval]) > 0"
     ),

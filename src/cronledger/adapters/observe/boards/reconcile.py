@@ -110,6 +110,11 @@ def _sidecar() -> Row:
                 unit="s",
             ),
             lines(
+                "Which replica leads",
+                "One at 1, the others at 0. It reconciles and measures for all; every one ticks.",
+                Query(f"cronledger_leader{{{JOB}}}", "{{instance}}"),
+            ),
+            lines(
                 "Snapshot duration by replica",
                 "Grows with what is active, never with history; if it does, `cronledger doctor`.",
                 Query(f"cronledger_snapshot_duration_seconds{{{JOB}}}", "{{instance}}"),

@@ -1,0 +1,2 @@
+-- What the leader kept last.
+select body from cronledger.reading

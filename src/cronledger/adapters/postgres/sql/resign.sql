@@ -1,0 +1,2 @@
+-- Lead no more.
+select cronledger.resign(%(holder)s)
