@@ -15,7 +15,7 @@ from cronledger.adapters.postgres.queue import PostgresQueue
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.postgres.wakeups import PostgresWakeUps
 from cronledger.core.events import Attempted, Event, Lifecycle
-from cronledger.core.lifecycle import Failure, Lease, Settlement
+from cronledger.core.lifecycle import UNTIMED, Failure, Lease, Settlement, Timing
 from cronledger.ports import LeasedQueue, Observe
 from cronledger.worker.handlers import Handler
 from cronledger.worker.pool import Worker
@@ -93,13 +93,13 @@ class Through:
         self._before("extend")
         return self._queue.extend(leases)
 
-    def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
+    def complete(self, leases: Sequence[Lease], timings: Sequence[Timing] = ()) -> frozenset[int]:
         self._before("complete")
-        return self._queue.complete(leases)
+        return self._queue.complete(leases, timings)
 
-    def fail(self, lease: Lease, failure: Failure) -> Settlement:
+    def fail(self, lease: Lease, failure: Failure, timing: Timing = UNTIMED) -> Settlement:
         self._before("fail")
-        return self._queue.fail(lease, failure)
+        return self._queue.fail(lease, failure, timing)
 
     def release(self, leases: Sequence[Lease]) -> frozenset[int]:
         self._before("release")

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cronledger.core.chunks import Chunk, ChunkWork, FollowUp, SplitSoFar
-from cronledger.core.lifecycle import Lease, parse_known
+from cronledger.core.lifecycle import UNTIMED, Lease, Timing, parse_known
 from cronledger.core.receipts import Begun, Decision
 from cronledger.errors import ConfigError, RefusedError
 from cronledger.worker.context import Cancellation, JobContext
@@ -65,11 +65,11 @@ class Receipts:
     def completing(
         self,
         lease: Lease,  # noqa: ARG002  # the port has it
-    ) -> Iterator[tuple[Any, Callable[[], bool]]]:
+    ) -> Iterator[tuple[Any, Callable[[Timing], bool]]]:
         """The connection that was given."""
         if self._connection is None:
             raise ValueError("the handler asks for a transaction; give Receipts(connection)")
-        yield self._connection, lambda: True
+        yield self._connection, lambda _: True
 
     def split_so_far(self, lease: Lease) -> SplitSoFar:  # noqa: ARG002  # the port has it
         """What earlier runs have done."""
@@ -148,7 +148,9 @@ def run_job(
         lease = replace(lease, payload=payload)
     kept = receipts or Receipts()
     clock, cancellation = _StillClock(), Cancellation()
-    context = JobContext(lease, kept, lambda commit: commit(), lease.timeout, clock, cancellation)
+    context = JobContext(
+        lease, kept, lambda commit: commit(UNTIMED), lease.timeout, clock, cancellation
+    )
     try:
         _call(handlers[lease.known_as], context)
     except Retry as retry:

@@ -21,6 +21,7 @@ from collectors import Collector, attributes, collecting
 from commands import PROGRAM, Answer, environment, process, until
 from cronledger import JobSpec, enqueue_once
 from cronledger.adapters.observe.log_schema import log_schema
+from cronledger.core.catalogue import CATALOGUE
 from ledgers import file_text
 from sidecars import Running
 
@@ -180,6 +181,12 @@ def test_a_run_by_hand_carries_the_context_of_its_command(
     assert headers["traceparent"].rpartition("-")[0] == "-".join(("00", *hexes(sent)))
 
 
+def whole(name: str) -> str:
+    """The family that a part of a histogram belongs to."""
+    family = re.sub("_(bucket|sum|count)$", "", name)
+    return family if family in CATALOGUE and CATALOGUE[family].bounds else name
+
+
 def test_metrics_are_those_that_the_endpoint_serves(
     database: str, collector: Collector, file: Path
 ) -> None:
@@ -196,7 +203,10 @@ def test_metrics_are_those_that_the_endpoint_serves(
         kind = metric.WhichOneof("data")
         suffix = ("_seconds" if metric.unit == "s" else "") + ("_total" if kind == "sum" else "")
         sent[metric.name.replace(".", "_") + suffix] = metric
-    served = re.findall(r"^(\w+?)(?:{.*})? (\S+)$", text, re.MULTILINE)
+    served = [
+        (whole(name), value)
+        for name, value in re.findall(r"^(\w+?)(?:{.*})? (\S+)$", text, re.MULTILINE)
+    ]
     # What is unknown (NaN) is not sent; what became known since the scrape is.
     assert {name for name, value in served if value != "NaN"} <= set(sent)
     assert set(sent) <= {name for name, _ in served}
@@ -205,6 +215,14 @@ def test_metrics_are_those_that_the_endpoint_serves(
         ("default", "eligible"),
         ("default", "leased"),
     }
+    [measured] = [
+        point
+        for point in sent["cronledger_reconcile_duration_seconds"].histogram.data_points
+        if {a.value.string_value for a in point.attributes} == {"measure"}
+    ]
+    assert len(measured.bucket_counts) == len(measured.explicit_bounds) + 1
+    assert sum(measured.bucket_counts) == measured.count
+    assert not measured.HasField("max")
     durable = sent["cronledger_jobs_created_total"].sum
     assert durable.is_monotonic
     assert durable.data_points[0].start_time_unix_nano == 0

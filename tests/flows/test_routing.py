@@ -27,7 +27,7 @@ schedules:
 """
 
 
-def exported(metric: str) -> dict[str, tuple[dict[str, str], float]]:
+def exported(metric: str) -> dict[str, tuple[dict[str, str], object]]:
     """Each schedule's labels and value of a family."""
     file = parse(TEXT, "schedules.yaml", PinnedZones())
     facts = Facts(

@@ -10,11 +10,12 @@ from math import nan
 from typing import Any, cast
 
 import pytest
-from opentelemetry.sdk.metrics.export import Gauge, Sum
+from opentelemetry.sdk.metrics.export import AggregationTemporality, Gauge, Histogram, Sum
 
 from cronledger.adapters.observe.otel_metrics import metrics_of, name_of
 from cronledger.adapters.observe.telemetry import Asked, asked
 from cronledger.core.catalogue import CATALOGUE, MetricType
+from cronledger.core.distribution import OF_PASSES, Distribution
 from cronledger.core.samples import Sample
 from cronledger.errors import ConfigError
 from cronledger.worker.context import JobContext
@@ -77,6 +78,22 @@ def test_counters_are_sums_the_rest_are_gauges_and_the_unknown_is_left_out() -> 
     assert oldest.unit == "s"
     [point] = oldest.data.data_points
     assert (point.value, point.attributes) == (7.5, {"queue": "sms"})
+
+
+def test_a_histogram_goes_with_its_buckets_its_count_and_its_sum() -> None:
+    spent = Distribution.empty(OF_PASSES).observed(0.01).observed(0.2).observed(100)
+    [metric] = metrics_of(
+        [Sample("cronledger_reconcile_duration_seconds", ("expand",), spent)], NOON, NOON
+    )
+    assert (metric.name, metric.unit) == ("cronledger.reconcile_duration", "s")
+    assert isinstance(metric.data, Histogram)
+    assert metric.data.aggregation_temporality is AggregationTemporality.CUMULATIVE
+    [point] = metric.data.data_points
+    assert point.attributes == {"phase": "expand"}
+    assert tuple(point.explicit_bounds) == OF_PASSES
+    assert list(point.bucket_counts) == [1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert point.count == 3
+    assert point.sum == pytest.approx(100.21)
 
 
 def test_handlers_run_within_and_stay_what_they_are() -> None:

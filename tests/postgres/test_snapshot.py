@@ -122,8 +122,8 @@ def test_many_that_fold_at_once_count_everything_once(
     busy: World, any_database: str, session_for: Callable[..., Session]
 ) -> None:
     busy.sql(
-        "insert into cronledger.stat_delta select 'm' || i %% 7, array['a', (i %% 3)::text], 1"
-        " from generate_series(1, %(n)s) i",
+        "insert into cronledger.stat_delta (metric, labels, n)"
+        " select 'm' || i %% 7, array['a', (i %% 3)::text], 1 from generate_series(1, %(n)s) i",
         n=9000,
     )
     before = counters(busy)

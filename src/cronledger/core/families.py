@@ -70,6 +70,9 @@ MEASURED: tuple[Group, ...] = (
             "cronledger_schedule_last_recorded_timestamp_seconds": (
                 "Due time of the latest occurrence that has a record; NaN if there is none."
             ),
+            "cronledger_schedule_last_success_timestamp_seconds": (
+                "When an occurrence of the schedule last completed; NaN if never."
+            ),
             "cronledger_schedule_oldest_unfinished_timestamp_seconds": (
                 "Due time of the oldest due occurrence that is not finished, recorded or not; NaN "
                 "if there is none."

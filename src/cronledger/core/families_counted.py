@@ -87,6 +87,61 @@ COUNTED: tuple[Group, ...] = (
         },
     ),
     (
+        "counter",
+        "ledger",
+        ("class", "result"),
+        {
+            "cronledger_deliveries_total": (
+                "Occurrences that reached an end, by result (on_time, late, dead, cancelled, "
+                "abandoned); on time is completed within the objective of the schedule."
+            ),
+        },
+    ),
+    (
+        "histogram",
+        "ledger",
+        ("class",),
+        {
+            "cronledger_enqueue_lag_seconds": (
+                "Time from an occurrence's due time to its record by a tick."
+            ),
+        },
+    ),
+    (
+        "histogram",
+        "ledger",
+        ("queue", "kind"),
+        {
+            "cronledger_job_attempts": "Attempts that one logical key took to reach an end.",
+            "cronledger_job_wait_seconds": "Time from eligible to claimed.",
+            "cronledger_job_claim_to_start_seconds": (
+                "Time from claimed to the handler's start, as far as workers tell it."
+            ),
+        },
+    ),
+    (
+        "histogram",
+        "ledger",
+        ("queue", "kind", "outcome"),
+        {
+            "cronledger_job_execution_seconds": (
+                "Time from the handler's start to its end, by the outcome of the attempt; from the "
+                "claim where the worker does not tell it, and to the lease's end where it expired."
+            ),
+        },
+    ),
+    (
+        "histogram",
+        "process",
+        ("phase",),
+        {
+            "cronledger_reconcile_duration_seconds": (
+                "Time of a pass by phase (expand, compare, enqueue, measure), failed ones among "
+                "them; the enqueue phase is a whole tick."
+            ),
+        },
+    ),
+    (
         "info",
         "process",
         ("version", "revision", "python"),

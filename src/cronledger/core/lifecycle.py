@@ -125,6 +125,18 @@ def parse_known(text: str) -> tuple[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """How long after its claim the handler of an attempt began, and how long it ran; by the clock
+    of its worker, None is unknown."""
+
+    started: timedelta | None = None
+    ran: timedelta | None = None
+
+
+UNTIMED = Timing()
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why an attempt failed, and what may follow.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+DEFAULT_CLASS = "default"
+
 
 class AlertSeverity(StrEnum):
     """How urgent an alert on a schedule is: wake somebody, tell somebody, or note it."""
@@ -20,7 +22,7 @@ class Routing:
 
     severity: AlertSeverity = AlertSeverity.WARNING
     team: str | None = None
-    schedule_class: str = "default"
+    schedule_class: str = DEFAULT_CLASS
     runbook: str | None = None
 
 

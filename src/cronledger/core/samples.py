@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain, product
+from itertools import chain, islice, product
 from math import nan
+from typing import TypeAlias
 
-from cronledger.core.catalogue import CATALOGUE, Metric, MetricType, Source
+from cronledger.core.catalogue import CATALOGUE, KINDS_MAX, Metric, MetricType, Source
+from cronledger.core.distribution import Distribution
+from cronledger.core.routing import DEFAULT_CLASS
 from cronledger.core.snapshot import (
     DeclaredSchedule,
     DriftFacts,
@@ -31,23 +34,26 @@ from cronledger.core.snapshot import (
 USUAL_SQLSTATE_CLASSES = ("08", "40", "53", "57")
 
 
-# The ledger counts occurrences of all classes together; one of its own would stay at 0 for ever.
-COUNTED_CLASSES = ("default",)
+# Known label sets of a histogram are nineteen series each, so most of its outcomes wait for their
+# first observation.
+USUAL_OUTCOMES = ("completed",)
+
+Series: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One series: its family, its label values in catalogue order, its value."""
+    """One series (all of one histogram): family, label values in catalogue order, value."""
 
     metric: str
     labels: tuple[str, ...]
-    value: float
+    value: float | Distribution
 
 
 def samples_of(facts: Facts) -> Iterator[Sample]:
     """Every sample of one exposition, each series once, in no promised order."""
     yield from _of_file(facts.file)
-    yield from _of_process(facts.process)
+    yield from _of_process(facts.process, facts.file)
     yield Sample("cronledger_snapshot_timestamp_seconds", (), _taken_at(facts.ledger))
     if facts.ledger is not None:
         yield from _of_queues(facts.ledger, facts.file)
@@ -117,7 +123,7 @@ def _of_declared(schedule: DeclaredSchedule) -> Iterator[Sample]:
     yield Sample("cronledger_schedule_last_due_timestamp_seconds", name, _epoch(schedule.last_due))
 
 
-def _of_process(process: ProcessFacts) -> Iterator[Sample]:
+def _of_process(process: ProcessFacts, file: FileFacts) -> Iterator[Sample]:
     yield Sample("cronledger_build_info", (process.version, process.revision, process.python), 1)
     yield Sample("cronledger_tzdata_info", (process.tzdata,), 1)
     for name, value in _process_gauges(process):
@@ -134,9 +140,12 @@ def _of_process(process: ProcessFacts) -> Iterator[Sample]:
     yield Sample("cronledger_leader_transitions_total", (), process.leader_transitions)
     for sqlstate, errors in _from_zero(USUAL_SQLSTATE_CLASSES, process.database_errors):
         yield Sample("cronledger_database_errors_total", (sqlstate,), errors)
-    suppressed = {"default": process.duplicates_suppressed}
-    for name, count in _from_zero(COUNTED_CLASSES, suppressed):
+    for name, count in _from_zero(_classes(file), process.duplicates_suppressed):
         yield Sample("cronledger_occurrence_duplicates_suppressed_total", (name,), count)
+    durations = CATALOGUE["cronledger_reconcile_duration_seconds"]
+    for phase in durations.values["phase"]:
+        spent = process.durations.get(phase, Distribution.empty(durations.bounds))
+        yield Sample(durations.name, (phase,), spent)
 
 
 def _process_gauges(process: ProcessFacts) -> Iterator[tuple[str, float]]:
@@ -194,6 +203,11 @@ def _of_schedules(ledger: LedgerSnapshot, facts: Facts) -> Iterator[Sample]:
             (name,),
             _epoch(found.last_recorded),
         )
+        yield Sample(
+            "cronledger_schedule_last_success_timestamp_seconds",
+            (name,),
+            _epoch(found.last_success),
+        )
         # A key that was never recorded is unfinished too, and must age.
         instants = [t for t in (found.oldest_unfinished, missing.get(name)) if t is not None]
         yield Sample(
@@ -214,24 +228,56 @@ def _of_drift(drift: DriftFacts) -> Iterator[Sample]:
 
 
 def _of_counters(ledger: LedgerSnapshot, file: FileFacts) -> Iterator[Sample]:
-    values = {series: 0 for metric in CATALOGUE.values() for series in _declared(metric, file)}
-    values |= {(reading.metric, reading.labels): reading.value for reading in ledger.counters}
-    for (metric, labels), value in values.items():
+    counted: dict[Series, float | Distribution] = {
+        (reading.metric, reading.labels): reading.value for reading in ledger.counters
+    }
+    counted |= {(reading.metric, reading.labels): reading.value for reading in ledger.histograms}
+    heads = _Heads.of(file, counted)
+    values = dict(chain.from_iterable(heads.declared(metric) for metric in CATALOGUE.values()))
+    for (metric, labels), value in (values | counted).items():
         yield Sample(metric, labels, value)
 
 
-def _declared(metric: Metric, file: FileFacts) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The series of a ledger counter that the file lets expect."""
-    if metric.source is not Source.LEDGER or metric.type is not MetricType.COUNTER:
-        return
-    heads: set[tuple[str, ...]]
-    if "kind" in metric.labels:
-        heads = {(s.queue, s.kind) for s in file.schedules}
-    elif "queue" in metric.labels:
-        heads = {(queue.queue,) for queue in file.queues}
-    else:
-        heads = {(name,) for name in COUNTED_CLASSES}
-    closed = metric.labels[len(next(iter(heads), ())) :]
-    for head in heads:
-        for tail in product(*(metric.values[label] for label in closed)):
-            yield metric.name, (*head, *tail)
+def _classes(file: FileFacts) -> list[str]:
+    """Every class that the file names, and the one of schedules that name none."""
+    return sorted({schedule.schedule_class for schedule in file.schedules} | {DEFAULT_CLASS})
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """The first labels of what the file lets expect: of jobs, of queues, of occurrences."""
+
+    kinds: tuple[tuple[str, ...], ...]
+    queues: tuple[tuple[str, ...], ...]
+    classes: tuple[tuple[str, ...], ...]
+
+    @staticmethod
+    def of(file: FileFacts, counted: Iterable[Series]) -> _Heads:
+        # Beyond the limit a kind may be one of the others: a 0 under its own name would be false.
+        seen = {labels[1] for metric, labels in counted if "kind" in CATALOGUE[metric].labels}
+        pairs = dict.fromkeys((schedule.queue, schedule.kind) for schedule in file.schedules)
+        fresh = dict.fromkeys(kind for _, kind in pairs if kind not in seen)
+        shown = seen.union(islice(fresh, max(KINDS_MAX - len(seen), 0)))
+        return _Heads(
+            tuple(pair for pair in pairs if pair[1] in shown),
+            tuple((queue.queue,) for queue in file.queues),
+            tuple((name,) for name in _classes(file)),
+        )
+
+    def declared(self, metric: Metric) -> Iterator[tuple[Series, float | Distribution]]:
+        """Every series of a durable metric that the file lets expect, with nothing counted."""
+        if metric.source is not Source.LEDGER:
+            return
+        heads = self.classes
+        if "kind" in metric.labels:
+            heads = self.kinds
+        elif "queue" in metric.labels:
+            heads = self.queues
+        of_none: float | Distribution = 0
+        closed = [metric.values[label] for label in metric.labels if label in metric.values]
+        if metric.type is MetricType.HISTOGRAM:
+            of_none = Distribution.empty(metric.bounds)
+            closed = [USUAL_OUTCOMES for _ in closed]
+        for head in heads:
+            for tail in product(*closed):
+                yield (metric.name, (*head, *tail)), of_none

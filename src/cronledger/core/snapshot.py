@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from cronledger.core.distribution import Distribution
+
 
 class ScheduleState(StrEnum):
     """ENDED: its end has passed; PAUSED: a pause holds now. Ended wins over paused."""
@@ -105,12 +107,13 @@ class ScheduleFacts:
 
     `last_recorded`: logical time of the latest occurrence that has a record. `oldest_unfinished`:
     logical time of the oldest recorded, due occurrence whose job is not finished; missing keys are
-    not in the ledger and come in by `DriftFacts`.
+    not in the ledger and come in by `DriftFacts`. `last_success`: when one last completed.
     """
 
     schedule: str
     last_recorded: datetime | None = None
     oldest_unfinished: datetime | None = None
+    last_success: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,15 @@ class CounterReading:
     metric: str
     labels: tuple[str, ...]
     value: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramReading:
+    """A durable histogram of the ledger."""
+
+    metric: str
+    labels: tuple[str, ...]
+    value: Distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,7 @@ class LedgerSnapshot:
     schedules: tuple[ScheduleFacts, ...] = ()
     counters: tuple[CounterReading, ...] = ()
     last_reconcile: datetime | None = None
+    histograms: tuple[HistogramReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +177,8 @@ class ProcessFacts:
     `leads` None: nobody has said yet whether this process or another leads. `reconcile_runs`,
     `web_reloads` and `pings` by outcome (ok, error; not_leader), `collectors` by name,
     `database_errors` by SQLSTATE class (its first two characters), `duplicates_suppressed` enqueues
-    that the key turned into no row. `database_up` None: nothing was measured yet. `clock_skew`:
-    this host minus the database.
+    that the key turned into no row, by class; `durations` of passes by phase. `database_up` None:
+    nothing was measured yet. `clock_skew`: this host minus the database.
     """
 
     version: str
@@ -181,7 +194,8 @@ class ProcessFacts:
     database_errors: Mapping[str, int] = field(default_factory=dict)
     clock_skew: timedelta | None = None
     snapshot_duration: timedelta | None = None
-    duplicates_suppressed: int = 0
+    duplicates_suppressed: Mapping[str, int] = field(default_factory=dict)
+    durations: Mapping[str, Distribution] = field(default_factory=dict)
     web_reloads: Mapping[str, int] = field(default_factory=dict)
     pings: Mapping[str, int] = field(default_factory=dict)
     reload_successful: bool = True

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
+from cronledger.core.distribution import OF_PASSES, Distribution
 from cronledger.core.events import (
     Enqueued,
     Event,
@@ -24,7 +25,8 @@ from cronledger.core.events import (
     WebReloadFailed,
 )
 from cronledger.core.exposition import Exposition
-from cronledger.core.schedule import ScheduleFile
+from cronledger.core.routing import DEFAULT_CLASS
+from cronledger.core.schedule import ScheduleFile, known_as
 from cronledger.core.snapshot import DriftFacts, FileFacts, LedgerSnapshot, ProcessFacts
 
 COLLECTOR = "ledger"
@@ -55,13 +57,14 @@ class Board:
     clock_skew: timedelta | None = None
     snapshot_duration: timedelta | None = None
     _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _durations: dict[str, Distribution] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def observe(self, event: Event) -> None:
         """Count what this process exports of itself."""
         match event:
-            case Enqueued(duplicates=duplicates) if duplicates:
-                self._count("duplicates", "", duplicates)
+            case Enqueued(schedule=name, duplicates=duplicates) if duplicates:
+                self._count("duplicates", self._class_of(name), duplicates)
             case Reconciled():
                 self._count("reconcile", "ok", 1)
             case Followed():
@@ -77,10 +80,17 @@ class Board:
             case _:
                 pass  # the rest is for logs
 
+    def spent(self, phases: Mapping[str, timedelta]) -> None:
+        """A pass is over, and took so long in each of its phases."""
+        with self._lock:
+            for phase, span in phases.items():
+                so_far = self._durations.get(phase) or Distribution.empty(OF_PASSES)
+                self._durations[phase] = so_far.observed(span.total_seconds())
+
     def process_facts(self) -> ProcessFacts:
         """What this process knows of itself."""
         with self._lock:
-            counts = Counter(self._counts)
+            counts, durations = Counter(self._counts), dict(self._durations)
         return ProcessFacts(
             version=self.version,
             python=platform.python_version(),
@@ -94,7 +104,8 @@ class Board:
             database_errors=_of("database", counts),
             clock_skew=self.clock_skew,
             snapshot_duration=self.snapshot_duration,
-            duplicates_suppressed=counts["duplicates", ""],
+            duplicates_suppressed=_of("duplicates", counts),
+            durations=durations,
             web_reloads=_of("web", counts),
             pings=_of("ping", counts),
             reload_successful=self.reload_successful and not self.disputed,
@@ -114,6 +125,10 @@ class Board:
         if self.measured_at is None or elapsed() - self.measured_at > patience:
             reasons.append(f"nothing was measured for {patience.total_seconds():g} s")
         return reasons
+
+    def _class_of(self, name: str) -> str:
+        schedule = known_as(self.file.schedules).get(name)
+        return schedule.routing.schedule_class if schedule is not None else DEFAULT_CLASS
 
     def _count(self, what: str, label: str, n: int) -> None:
         with self._lock:

@@ -12,6 +12,7 @@ from cronledger.core.exposition import Exposition
 from cronledger.core.snapshot import Facts, LedgerSnapshot, Reading
 from cronledger.daemon.board import Board
 from cronledger.daemon.passes import Tools
+from cronledger.daemon.stopwatch import Stopwatch
 from cronledger.flows.measure import Neighbours, file_facts
 from cronledger.ports import LeasedQueue, Measured
 
@@ -50,6 +51,16 @@ class Measurer:
 
     def once(self) -> timedelta:
         """One pass."""
+        stopwatch = Stopwatch(self._clock)
+        try:
+            with stopwatch.phase("measure"):
+                self._pass()
+        finally:
+            self._board.spent(stopwatch.spent)
+        self.publish()
+        return self._interval
+
+    def _pass(self) -> None:
         board, began = self._board, self._clock.monotonic()
         followed = self._lead(began)
         sent = self._clock.now()
@@ -68,8 +79,6 @@ class Measurer:
         board.snapshot_duration = self._clock.monotonic() - began
         board.database_up = True
         board.measured_at = self._clock.monotonic()
-        self.publish()
-        return self._interval
 
     def failed(self) -> None:
         """Say that the database did not answer; the last reading stays, with its age."""

@@ -12,9 +12,10 @@ from cronledger.core.instants import Window
 from cronledger.core.schedule import Schedule, ScheduleFile
 from cronledger.core.timeline import next_owed, timeline
 from cronledger.daemon.board import Board
+from cronledger.daemon.stopwatch import Stopwatch
 from cronledger.errors import RefusedError
+from cronledger.flows import reconcile
 from cronledger.flows.measure import drift_facts
-from cronledger.flows.reconcile import reconcile
 from cronledger.flows.tick import Moment, note, tick
 from cronledger.ports import Clock, Ledger, Observe, Prune, Within, Zones, untraced
 
@@ -46,7 +47,7 @@ class Ticker:
     def __init__(self, board: Board, tools: Tools, *, replace: bool) -> None:
         self._board, self._ledger, self._replace = board, tools.ledger, replace
         self._zones, self._observe = tools.zones, tools.observe
-        self._within = tools.within
+        self._within, self._clock = tools.within, tools.clock
         self._noted: ScheduleFile | None = None
         self._next_due: dict[str, datetime | None] = {}
         self._swept_at: datetime | None = None
@@ -57,8 +58,12 @@ class Ticker:
 
     def once(self) -> timedelta:
         """One pass; the wait ends at the next due instant."""
-        with self._within("tick"):
-            return self._tick()
+        stopwatch = Stopwatch(self._clock)
+        try:
+            with self._within("tick"), stopwatch.phase("enqueue"):
+                return self._tick()
+        finally:
+            self._board.spent(stopwatch.spent)
 
     def _tick(self) -> timedelta:
         file = self._noted_file()
@@ -127,18 +132,24 @@ class Reconciler:
             # Before the first sweep, what fell due while we were away looks missing and is not.
             return FIRST_TICK_WAIT
         if board.leads:
-            with self._within("reconcile"):
-                self._compare()
+            stopwatch = Stopwatch(self._clock)
+            try:
+                with self._within("reconcile"):
+                    self._compare(stopwatch)
+            finally:
+                board.spent(stopwatch.spent)
         else:
             self._follow()
         return board.reconcile_interval
 
-    def _compare(self) -> None:
+    def _compare(self, stopwatch: Stopwatch) -> None:
         began = self._clock.monotonic()
         now = self._ledger.now()
         window = Window(now - self._lookback, now)
         schedules = self._board.file.schedules
-        drifts = reconcile(schedules, self._ledger, self._zones, window, details=False)
+        drifts = reconcile.watch(
+            schedules, self._ledger, self._zones, window, stopwatch.phase
+        )
         found = drift_facts(drifts)
         self._ledger.reconciled()
         self._board.drift = found

@@ -23,7 +23,7 @@ from cronledger.core.expected import Standing, expected
 from cronledger.core.instants import Window, from_epoch, up_to
 from cronledger.core.plan import LeftOut, Reason, suppression
 from cronledger.core.schedule import Schedule, known_as
-from cronledger.ports import Ledger, Zones
+from cronledger.ports import Ledger, Within, Zones, untraced
 
 # Schedules compared in one round of queries: bounds the memory of a pass.
 CHUNK = 100
@@ -61,18 +61,49 @@ def reconcile(
 
     What is not due yet by the database's clock is not looked at.
     """
+    yield from _rounds(schedules, _Sources(ledger, zones, untraced), window, only, details)
+
+
+def watch(
+    schedules: Mapping[str, Schedule], ledger: Ledger, zones: Zones, window: Window, phase: Within
+) -> Iterator[Drift]:
+    """As `reconcile`, of every schedule and without details; `phase` is entered for each part of
+    the work (expand, compare)."""
+    yield from _rounds(schedules, _Sources(ledger, zones, phase), window, None, details=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    ledger: Ledger
+    zones: Zones
+    phase: Within
+
+
+def _rounds(
+    schedules: Mapping[str, Schedule],
+    sources: _Sources,
+    window: Window,
+    only: Collection[str] | None,
+    details: bool,
+) -> Iterator[Drift]:
+    ledger, zones, phase = sources.ledger, sources.zones, sources.phase
     now = ledger.now()
     due = window.intersect(window.start, max(window.start, up_to(now, now).end))
     ours = known_as(schedules)
     names = None if only is None else {n for n, s in ours.items() if s.id in only} | set(only)
-    standings = ledger.standings(names)
+    with phase("expand"):
+        standings = ledger.standings(names)
     for start in range(0, len(standings), CHUNK):
         chunk = standings[start : start + CHUNK]
-        spans = [(standing.id, due) for standing in chunk]
-        held = _Held.read(ledger, spans, details)
-        for standing in chunk:
-            owed = expected(standing.versions, due, zones.load)
-            yield _compare(ours.get(standing.name), standing, owed, held, now)
+        with phase("expand"):
+            owed = [expected(standing.versions, due, zones.load) for standing in chunk]
+        with phase("compare"):
+            held = _Held.read(ledger, [(standing.id, due) for standing in chunk], details)
+            found = [
+                _compare(ours.get(standing.name), standing, keys, held, now)
+                for standing, keys in zip(chunk, owed, strict=True)
+            ]
+        yield from found
 
 
 @dataclass(frozen=True, slots=True)

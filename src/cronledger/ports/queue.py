@@ -10,7 +10,15 @@ from typing import Any, Protocol
 
 from cronledger.core.audit import Audit, By
 from cronledger.core.doctor import Ailment
-from cronledger.core.lifecycle import Failure, Job, Lease, QueueStanding, Settlement
+from cronledger.core.lifecycle import (
+    UNTIMED,
+    Failure,
+    Job,
+    Lease,
+    QueueStanding,
+    Settlement,
+    Timing,
+)
 from cronledger.core.receipts import Begun, Receipt
 from cronledger.ports.chunks import Splits
 
@@ -39,10 +47,13 @@ class LeasedQueue(Protocol):
         The others are lost.
         """
 
-    def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
-        """Complete; returns the tokens that were settled. The others are stale."""
+    def complete(self, leases: Sequence[Lease], timings: Sequence[Timing] = ()) -> frozenset[int]:
+        """Complete; returns the tokens that were settled. The others are stale.
 
-    def fail(self, lease: Lease, failure: Failure) -> Settlement:
+        `timings`: one for each lease, or none at all.
+        """
+
+    def fail(self, lease: Lease, failure: Failure, timing: Timing = UNTIMED) -> Settlement:
         """Settle as failed: RETRYING, DEAD, CANCELLED or STALE."""
 
     def release(self, leases: Sequence[Lease]) -> frozenset[int]:
@@ -72,7 +83,9 @@ class Effects(Splits, Protocol):
     def commit(self, lease: Lease, name: str, result: Any) -> bool:
         """Write down that it has happened; False if the lease is not ours any more."""
 
-    def completing(self, lease: Lease) -> AbstractContextManager[tuple[Any, Callable[[], bool]]]:
+    def completing(
+        self, lease: Lease
+    ) -> AbstractContextManager[tuple[Any, Callable[[Timing], bool]]]:
         """A connection in a transaction, and what completes the job in it and commits both."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from cronledger.core.events import Attempted
-from cronledger.core.lifecycle import Failure, Lease, Settlement
+from cronledger.core.lifecycle import UNTIMED, Failure, Lease, Settlement, Timing
 from cronledger.ports import Clock, Effects
 from cronledger.worker.context import Cancellation, JobContext
 from cronledger.worker.signals import LEASE_LOST, STOPPING, TIMEOUT
@@ -26,7 +26,9 @@ class Attempt:
         "_deciding",
         "_done",
         "_over",
+        "began",
         "cancellation",
+        "claimed",
         "committed",
         "context",
         "deadline",
@@ -48,6 +50,8 @@ class Attempt:
         done: Callable[[Attempt], None],
     ) -> None:
         self.lease = lease
+        self.claimed = sent
+        self.began: timedelta | None = None
         self.cancellation = Cancellation()
         self.started = self.ended = clock.monotonic()
         self.deadline = self.started + lease.timeout
@@ -78,6 +82,15 @@ class Attempt:
         """Whether it ended because its worker leaves."""
         return self.failure is not None and self.failure.error_class == STOPPING
 
+    def begin(self) -> None:
+        """Its handler starts now."""
+        self.began = self._clock.monotonic()
+
+    def timing(self, until: timedelta) -> Timing:
+        """How long after its claim the handler began, and ran `until` that moment."""
+        began = self.began
+        return UNTIMED if began is None else Timing(began - self.claimed, until - began)
+
     def finish(self, failure: Failure | None) -> bool:
         """End the attempt, completed if there is no failure; False if it had ended before."""
         with self._deciding:
@@ -89,7 +102,7 @@ class Attempt:
         self._done(self)
         return True
 
-    def settle(self, commit: Callable[[], bool]) -> bool:
+    def settle(self, commit: Callable[[Timing], bool]) -> bool:
         """Complete the job by a transaction of its handler's own, unless the attempt has ended.
 
         False, and nothing is committed, if it had ended or the lease was lost.
@@ -100,7 +113,7 @@ class Attempt:
             # From here on a lease that is gone is no loss: the job may be completed.
             self.committed = True
         try:
-            self.committed = commit()
+            self.committed = commit(self.timing(self._clock.monotonic()))
         except BaseException:
             self.committed = False
             raise

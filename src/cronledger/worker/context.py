@@ -12,7 +12,7 @@ from cronledger.core.chunks import FollowUp
 from cronledger.core.lifecycle import Lease
 from cronledger.ports import Clock, Effects
 from cronledger.worker.chunks import Split, splitting
-from cronledger.worker.effects import WriteOnce, completing
+from cronledger.worker.effects import Settle, WriteOnce, completing
 from cronledger.worker.signals import TIMEOUT, Cancelled
 
 
@@ -66,7 +66,7 @@ class JobContext:
         self,
         lease: Lease,
         effects: Effects,
-        settle: Callable[[Callable[[], bool]], bool],
+        settle: Settle,
         deadline: timedelta,
         clock: Clock,
         cancellation: Cancellation,

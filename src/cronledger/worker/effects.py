@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
-from cronledger.core.lifecycle import Lease
+from cronledger.core.lifecycle import Lease, Timing
 from cronledger.core.receipts import NAME_BYTES_MAX, Begun, Decision, fingerprint
 from cronledger.ports import Effects
 from cronledger.worker.signals import LEASE_LOST, Cancelled, EffectConflict, EffectInDoubt
+
+# Runs what completes a job, unless its attempt has ended; whether it did.
+Settle: TypeAlias = Callable[[Callable[[Timing], bool]], bool]
 
 
 class Receipt:
@@ -105,9 +108,7 @@ class WriteOnce:
 
 
 @contextmanager
-def completing(
-    effects: Effects, lease: Lease, settle: Callable[[Callable[[], bool]], bool]
-) -> Iterator[Any]:
+def completing(effects: Effects, lease: Lease, settle: Settle) -> Iterator[Any]:
     """A connection in a transaction that commits together with the completion of the job."""
     with effects.completing(lease) as (connection, complete):
         yield connection

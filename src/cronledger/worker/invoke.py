@@ -65,6 +65,7 @@ class Invoker:
         return sum(attempt.over for attempt in tuple(self._running))
 
     def _run(self, attempt: Attempt) -> Failure | None:
+        attempt.begin()
         try:
             _refuse_awaitable(self._handlers[attempt.lease.known_as](attempt.context))
         except BaseException as error:  # SystemExit in a handler is a failure like any other
@@ -73,6 +74,7 @@ class Invoker:
 
     async def _run_async(self, attempt: Attempt) -> None:
         failure = None
+        attempt.begin()
         try:
             await cast(Awaitable[object], self._handlers[attempt.lease.known_as](attempt.context))
         except BaseException as error:  # let out, SystemExit would end the loop for everyone

@@ -197,7 +197,9 @@ class Worker:
         if completed:
             # By token: of two leases of one job, the later counts.
             completed.sort(key=lambda a: a.lease.token)
-            ours = self._queue.complete([a.lease for a in completed])
+            ours = self._queue.complete(
+                [a.lease for a in completed], [a.timing(a.ended) for a in completed]
+            )
             for attempt in completed:
                 mine = attempt.lease.token in ours
                 self._settled(attempt, Settlement.COMPLETED if mine else Settlement.STALE)
@@ -207,7 +209,8 @@ class Worker:
     def _fail(self, attempt: Attempt) -> None:
         assert attempt.failure is not None
         try:
-            settlement = self._queue.fail(attempt.lease, attempt.failure)
+            timing = attempt.timing(attempt.ended)
+            settlement = self._queue.fail(attempt.lease, attempt.failure, timing)
         except Exception:
             # To the end of the line, so that it holds up no other for ever.
             self._unsettled.remove(attempt)

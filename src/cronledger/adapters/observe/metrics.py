@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
+    HistogramMetricFamily,
     InfoMetricFamily,
 )
 from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from cronledger.core.catalogue import CATALOGUE, Metric, MetricType, Source
+from cronledger.core.distribution import Distribution
 from cronledger.core.exposition import Body, Exposition
 from cronledger.core.samples import Sample, samples_of
 from cronledger.core.snapshot import Facts
@@ -53,7 +57,8 @@ class Renderer:
         new = counters - self._shown if self._shown is not None else set()
         self._shown = counters | (self._shown or set())
         return [
-            Sample(s.metric, s.labels, 0) if (s.metric, s.labels) in new else s for s in samples
+            Sample(s.metric, s.labels, _nothing(s.value)) if (s.metric, s.labels) in new else s
+            for s in samples
         ]
 
 
@@ -85,7 +90,7 @@ def _body(content_type: str, text: bytes) -> Body:
 
 
 def _families(samples: Iterable[Sample]) -> Iterator[Family]:
-    found: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in CATALOGUE}
+    found: dict[str, dict[tuple[str, ...], float | Distribution]] = {name: {} for name in CATALOGUE}
     for sample in samples:
         assert sample.metric in found, f"{sample.metric} is not in the catalogue"
         metric = CATALOGUE[sample.metric]
@@ -96,21 +101,42 @@ def _families(samples: Iterable[Sample]) -> Iterator[Family]:
         yield _family(CATALOGUE[name], series)
 
 
-def _family(metric: Metric, series: dict[tuple[str, ...], float]) -> Family:
+def _nothing(value: float | Distribution) -> float | Distribution:
+    return Distribution.empty(value.bounds) if isinstance(value, Distribution) else 0
+
+
+def _family(metric: Metric, series: dict[tuple[str, ...], float | Distribution]) -> Family:
     match metric.type:
         case MetricType.GAUGE:
             gauge = GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
             for labels, value in series.items():
-                gauge.add_metric(labels, value)
+                gauge.add_metric(labels, _number(value))
             return gauge
         case MetricType.COUNTER:
             counter = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
             for labels, value in series.items():
-                counter.add_metric(labels, value)
+                counter.add_metric(labels, _number(value))
             return counter
+        case MetricType.HISTOGRAM:
+            histogram = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+            for labels, value in series.items():
+                assert isinstance(value, Distribution), f"{metric.name} takes a distribution"
+                histogram.add_metric(labels, _buckets(value), value.total)
+            return histogram
         case MetricType.INFO:
             name = metric.name.removesuffix("_info")
             info = InfoMetricFamily(name, metric.help, labels=metric.labels)
             for labels in series:
                 info.add_metric(labels, {})
             return info
+
+
+def _number(value: float | Distribution) -> float:
+    assert not isinstance(value, Distribution), "only a histogram takes a distribution"
+    return value
+
+
+def _buckets(value: Distribution) -> list[tuple[str, float]]:
+    """As the formats have them: each with all that is below."""
+    bounds = (*map(floatToGoString, value.bounds), "+Inf")
+    return list(zip(bounds, accumulate(value.counts), strict=True))

@@ -16,6 +16,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from cronledger.adapters.observe import semconv
 from cronledger.adapters.observe.otel_export import Exporting
 from cronledger.core.catalogue import CATALOGUE, Metric, MetricType, Source
+from cronledger.core.distribution import Distribution
 from cronledger.core.samples import Sample
 from cronledger.ports import Clock
 
@@ -77,7 +78,7 @@ def metrics_of(samples: Iterable[Sample], started: datetime, at: datetime) -> li
     """The samples as OTLP has them. What is unknown (NaN) is left out."""
     found: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        if not math.isnan(sample.value):
+        if isinstance(sample.value, Distribution) or not math.isnan(sample.value):
             found[sample.metric].append(sample)
     return [_metric(CATALOGUE[name], series, started, at) for name, series in found.items()]
 
@@ -93,16 +94,45 @@ def _metric(
 ) -> sdk.Metric:
     # A durable counter began long before this process: its start is unknown, which is 0.
     begin = _nanos(started) if metric.source is Source.PROCESS else 0
-    points = [
-        sdk.NumberDataPoint(
-            dict(zip(metric.labels, sample.labels, strict=True)), begin, _nanos(at), sample.value
+    numbers = [
+        sdk.NumberDataPoint(_attributes(metric, sample), begin, _nanos(at), sample.value)
+        for sample in series
+        if not isinstance(sample.value, Distribution)
+    ]
+    cumulative = sdk.AggregationTemporality.CUMULATIVE
+    data: sdk.Sum | sdk.Gauge | sdk.Histogram
+    match metric.type:
+        case MetricType.HISTOGRAM:
+            data = sdk.Histogram(_histograms(metric, series, begin, _nanos(at)), cumulative)
+        case MetricType.COUNTER:
+            data = sdk.Sum(numbers, cumulative, is_monotonic=True)
+        case MetricType.GAUGE | MetricType.INFO:
+            data = sdk.Gauge(numbers)
+    return sdk.Metric(name_of(metric), metric.help, "s" if metric.unit else "", data)
+
+
+def _histograms(
+    metric: Metric, series: Sequence[Sample], begin: int, at: int
+) -> list[sdk.HistogramDataPoint]:
+    return [
+        sdk.HistogramDataPoint(
+            attributes=_attributes(metric, sample),
+            start_time_unix_nano=begin,
+            time_unix_nano=at,
+            count=value.count,
+            sum=value.total,
+            bucket_counts=value.counts,
+            explicit_bounds=value.bounds,
+            min=None,  # type: ignore[arg-type]  # not kept, and optional in the protocol
+            max=None,  # type: ignore[arg-type]  # not kept, and optional in the protocol
         )
         for sample in series
+        if isinstance(value := sample.value, Distribution)
     ]
-    total = metric.type is MetricType.COUNTER
-    cumulative = sdk.AggregationTemporality.CUMULATIVE
-    data = sdk.Sum(points, cumulative, is_monotonic=True) if total else sdk.Gauge(points)
-    return sdk.Metric(name_of(metric), metric.help, "s" if metric.unit else "", data)
+
+
+def _attributes(metric: Metric, sample: Sample) -> dict[str, str]:
+    return dict(zip(metric.labels, sample.labels, strict=True))
 
 
 def _nanos(at: datetime) -> int:

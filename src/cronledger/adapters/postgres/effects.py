@@ -11,9 +11,14 @@ from typing import Any
 import psycopg
 
 from cronledger.adapters.postgres.chunks import PostgresSplits
+from cronledger.adapters.postgres.queue import in_seconds
 from cronledger.adapters.postgres.session import Session
-from cronledger.core.lifecycle import Lease
+from cronledger.core.lifecycle import Lease, Timing
 from cronledger.core.receipts import Begun, Decision
+
+_COMPLETE = """
+    select count(*) from cronledger.complete(%s::bigint[], %s::bigint[], %s::float8[], %s::float8[])
+"""
 
 
 class PostgresEffects(PostgresSplits):
@@ -50,13 +55,14 @@ class PostgresEffects(PostgresSplits):
         return bool(row["committed"])
 
     @contextmanager
-    def completing(self, lease: Lease) -> Iterator[tuple[Any, Callable[[], bool]]]:
+    def completing(self, lease: Lease) -> Iterator[tuple[Any, Callable[[Timing], bool]]]:
         """A connection in a transaction, and what completes the job in it and commits both."""
         with self._connect() as connection:
 
-            def complete() -> bool:
-                query = "select count(*) from cronledger.complete(%s::bigint[], %s::bigint[])"
-                row = connection.execute(query, ([lease.job_id], [lease.token])).fetchone()
+            def complete(timing: Timing) -> bool:
+                given = ([lease.job_id], [lease.token])
+                spans = ([in_seconds(timing.started)], [in_seconds(timing.ran)])
+                row = connection.execute(_COMPLETE, given + spans).fetchone()
                 if row is None or row[0] != 1:
                     connection.rollback()
                     return False

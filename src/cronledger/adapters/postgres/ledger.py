@@ -156,7 +156,7 @@ class PostgresLedger:
             {
                 "ids": [d.schedule_id for d in decisions],
                 "decided_to": now,
-                "came_due": sum(d.came_due for d in decisions),
+                "came_due": [d.came_due for d in decisions],
             },
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 
 from psycopg.rows import DictRow
 
@@ -12,12 +13,14 @@ from cronledger.adapters.postgres.session import Session
 from cronledger.core.audit import Audit
 from cronledger.core.doctor import Ailment
 from cronledger.core.lifecycle import (
+    UNTIMED,
     Failure,
     Job,
     JobState,
     Lease,
     QueueStanding,
     Settlement,
+    Timing,
 )
 from cronledger.core.receipts import Receipt
 from cronledger.ports import Chosen
@@ -60,14 +63,20 @@ class PostgresQueue:
         tokens, rows = self._fenced("extend", leases)
         return {tokens[row["job_id"]]: row["cancel_requested"] for row in rows}
 
-    def complete(self, leases: Sequence[Lease]) -> frozenset[int]:
+    def complete(self, leases: Sequence[Lease], timings: Sequence[Timing] = ()) -> frozenset[int]:
         """Complete; returns the tokens that were settled."""
         tokens = {lease.job_id: lease.token for lease in leases}
-        asked = {"job_ids": list(tokens), "tokens": list(tokens.values())}
+        known = {lease.job_id: timing for lease, timing in zip(leases, timings, strict=False)}
+        asked = {
+            "job_ids": list(tokens),
+            "tokens": list(tokens.values()),
+            "started": [in_seconds(timing.started) for timing in known.values()] or None,
+            "ran": [in_seconds(timing.ran) for timing in known.values()] or None,
+        }
         (row,) = self._session.run("complete", asked)
         return frozenset(tokens[job_id] for job_id in row["job_ids"])
 
-    def fail(self, lease: Lease, failure: Failure) -> Settlement:
+    def fail(self, lease: Lease, failure: Failure, timing: Timing = UNTIMED) -> Settlement:
         """Settle as failed."""
         rows = self._session.run(
             "fail",
@@ -79,6 +88,8 @@ class PostgresQueue:
                 "error": failure.message.replace("\x00", "\\0"),
                 "retryable": failure.retryable,
                 "retry_after": failure.retry_after,
+                "started": in_seconds(timing.started),
+                "ran": in_seconds(timing.ran),
             },
         )
         return Settlement(rows[0]["settlement"])
@@ -143,6 +154,11 @@ class PostgresQueue:
         tokens = {lease.job_id: lease.token for lease in leases}
         rows = self._session.run(name, {"job_ids": list(tokens), "tokens": list(tokens.values())})
         return tokens, rows
+
+
+def in_seconds(span: timedelta | None) -> float | None:
+    """As the functions of the protocol take it."""
+    return None if span is None else span.total_seconds()
 
 
 def job_of(row: dict[str, object]) -> Job:

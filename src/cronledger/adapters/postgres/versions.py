@@ -15,7 +15,7 @@ from typing import Any
 from cronledger.adapters.postgres.session import Session
 from cronledger.adapters.postgres.zonestore import ZoneStore, keep
 from cronledger.core.instants import Zone, format_instant, same_rules
-from cronledger.core.schedule import QueueSpec, Schedule, Version
+from cronledger.core.schedule import QueueSpec, Schedule, Version, known_as
 from cronledger.core.spec import timing_hash, to_spec
 from cronledger.core.timeline import ALWAYS, timeline
 from cronledger.core.versioning import Change, Held, Wanted, change
@@ -75,6 +75,7 @@ def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Not
     if not noting.replace:
         _refuse_another_file(heads, schedules)
     session.run("upsert_queues", _queues(noting.queues))
+    session.run("describe_schedules", _described(schedules))
     budget = noting.retry_budget
     whole = {"per_minute": budget.per_minute, "mode": str(budget.mode)}
     session.run("set_ledger", whole | asdict(noting.retention))
@@ -83,6 +84,7 @@ def note(session: Session, schedules: Sequence[Schedule], noting: Noting) -> Not
     with session.transaction():
         # Taken after the lock, so that versions open in the order in which they are noted.
         session.run("add_schedules", {"names": sorted(file.wanted), "at": now})
+        session.run("describe_schedules", _described(schedules))
         session.run("lock_schedules")
         moment = noting.at or session.run("now")[0]["now"]
         heads = _heads(session, moment, noting)
@@ -216,6 +218,16 @@ def _noted(
         tuple(sorted(name for name in changes if name not in file.wanted)),
         tuple(sorted(late)),
     )
+
+
+def _described(schedules: Sequence[Schedule]) -> dict[str, Any]:
+    """What the occurrences of each schedule count as, under its earlier ids too; as columns."""
+    named = known_as({schedule.id: schedule for schedule in schedules})
+    return {
+        "names": list(named),
+        "classes": [schedule.routing.schedule_class for schedule in named.values()],
+        "objectives": [schedule.objective for schedule in named.values()],
+    }
 
 
 def _queues(queues: Sequence[QueueSpec]) -> dict[str, Any]:

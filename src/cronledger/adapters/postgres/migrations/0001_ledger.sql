@@ -13,7 +13,10 @@ create table cronledger.schedule (
   loaded_at  timestamptz not null,
   -- Every key due before this instant has been decided on once. Saves work; decides nothing
   -- but whether an unrecorded key is an outage (behind it: a loss).
-  decided_to timestamptz not null
+  decided_to timestamptz not null,
+  -- As the file says now: what its occurrences are counted under, and how late they may end.
+  class      text not null default 'default' check (class <> ''),
+  objective  interval not null default '1 hour' check (objective > '0')
 );
 
 -- A timing in force during [effective_from, effective_to). `spec` holds the parsed field sets,
@@ -81,17 +84,33 @@ create table cronledger.left_out (
 );
 
 -- Durable counters: `stat` holds sums, `stat_delta` what was added since the last fold.
--- Writers only append, so that counting never blocks and never deadlocks.
+-- Writers only append, so that counting never blocks and never deadlocks. A histogram has a row for
+-- each of its buckets that something fell into: `le` is the bucket's upper bound, and `total` the sum
+-- of what was observed in it, in millionths, because whole numbers add up to the same in any order.
 create table cronledger.stat (
   metric text not null,
   labels text[] not null,               -- values, in the catalogue's order
+  le     double precision not null default 'Infinity',
   n      bigint not null,
-  primary key (metric, labels)
+  total  numeric not null default 0,
+  primary key (metric, labels, le)
 );
 create table cronledger.stat_delta (
   metric text not null,
   labels text[] not null,
-  n      bigint not null
+  le     double precision not null default 'Infinity',
+  n      bigint not null,
+  total  bigint not null default 0
+);
+
+-- When an occurrence of a schedule last completed; the deltas are folded in as those above.
+create table cronledger.success (
+  schedule_id int primary key,
+  at          timestamptz not null
+);
+create table cronledger.success_delta (
+  schedule_id int not null,
+  at          timestamptz not null
 );
 
 -- One row: what concerns the ledger as a whole.

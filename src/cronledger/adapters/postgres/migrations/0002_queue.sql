@@ -82,7 +82,10 @@ create table cronledger.ready (
   schema_version   smallint not null default 1,
   kind             text not null,
   ordering_key     text,                             -- at most one leased job of a key at a time
-  tenant           text                              -- tenants take turns
+  tenant           text,                             -- tenants take turns
+  schedule_id      int,                              -- of an occurrence, and of nothing else
+  deliver_by       timestamptz,                      -- the objective of that occurrence
+  check ((schedule_id is null) = (deliver_by is null))
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 -- A step of priority is worth a minute of waiting, so that nothing waits for ever.
@@ -114,9 +117,12 @@ create table cronledger.deferred (
   kind             text not null,
   ordering_key     text,
   tenant           text,
+  schedule_id      int,
+  deliver_by       timestamptz,
   error_class      text,
   error            text,
-  check ((attempt = 0) = (error_class is null))
+  check ((attempt = 0) = (error_class is null)),
+  check ((schedule_id is null) = (deliver_by is null))
 );
 create index deferred_due on cronledger.deferred (queue_id, eligible_at);
 create index deferred_order on cronledger.deferred (ordering_key, job_id)
@@ -140,6 +146,8 @@ create table cronledger.lease (
   kind             text not null,
   ordering_key     text,
   tenant           text,
+  schedule_id      int,
+  deliver_by       timestamptz,
   worker           text not null,
   -- A human asked it to end: whatever ends the attempt but completion ends the job.
   cancel_requested_at timestamptz

@@ -5,6 +5,47 @@ language sql as $$
   insert into cronledger.stat_delta (metric, labels, n) select p_metric, p_labels, p_n where p_n > 0
 $$;
 
+-- The upper bounds of the buckets; above the last is everything else. As the catalogue has them.
+create function cronledger.bounds_of_spans() returns double precision[]
+language sql immutable parallel safe as $$
+  select '{0.05,0.1,0.25,0.5,1,2.5,5,10,30,60,120,300,600,1800,3600,14400,86400}'::double precision[]
+$$;
+create function cronledger.bounds_of_starts() returns double precision[]
+language sql immutable parallel safe as $$
+  select '{0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30}'::double precision[]
+$$;
+create function cronledger.bounds_of_attempts() returns double precision[]
+language sql immutable parallel safe as $$
+  select '{1,2,3,4,5,6,8,10,15,20}'::double precision[]
+$$;
+
+-- The bound of the bucket of a value, which is in it if it is equal; values are whole millionths.
+create function cronledger.bucket(p_value double precision, p_bounds double precision[])
+returns double precision language sql immutable parallel safe as $$
+  select coalesce(p_bounds[width_bucket(p_value - 5e-7, p_bounds) + 1], 'Infinity')
+$$;
+
+-- What somebody says that a span was, if it can be; null stays null, which greatest() would pass over.
+create function cronledger.not_negative(p_value double precision) returns double precision
+language sql immutable parallel safe as $$
+  select case when p_value < 0 then 0 else p_value end
+$$;
+
+-- Seconds between two instants of the database's clock, which may have been set back in between.
+create function cronledger.seconds(p_from timestamptz, p_to timestamptz) returns double precision
+language sql stable parallel safe as $$
+  select greatest(date_part('epoch', p_to) - date_part('epoch', p_from), 0)
+$$;
+
+-- One observation of a histogram; none if the value is null.
+create function cronledger.observe(p_metric text, p_labels text[], p_value double precision,
+                                   p_bounds double precision[]) returns void
+language sql as $$
+  insert into cronledger.stat_delta (metric, labels, le, n, total)
+  select p_metric, p_labels, cronledger.bucket(p_value, p_bounds), 1, (p_value * 1e6)::bigint
+   where p_value is not null
+$$;
+
 -- Write occurrences and their jobs, once each, in one statement. Keys that exist already are left
 -- as they are and not returned. Keys are sorted, so that concurrent batches cannot deadlock.
 -- p_run_ats: when each job may start: splay and the pace of a catch-up move it, never the key.
@@ -27,7 +68,7 @@ begin
   return query
   with spec as materialized (
     -- One look at the key for each schedule: a join without nested loops would read them all.
-    select t.id, (select s.name from cronledger.schedule s where s.id = t.id) as name,
+    select t.id, (select s from cronledger.schedule s where s.id = t.id) as schedule,
            q.id as queue_id, q.name as queue, t.kind, t.payload, t.priority,
            coalesce(t.max_attempts, q.max_attempts) as max_attempts,
            coalesce(t.timeout, q.timeout) as timeout, t.ordering_key, t.tenant,
@@ -43,7 +84,7 @@ begin
                           p_folds, p_moved, p_collapsed)
                    as u(schedule_id, logical_time, run_at, version, utc_offset, fold, moved,
                         collapsed)
-              join spec on spec.id = u.schedule_id and spec.name is not null
+              join spec on spec.id = u.schedule_id and (spec.schedule).id is not null
              order by u.schedule_id, u.logical_time) k),
   fresh as (
     insert into cronledger.occurrence
@@ -59,7 +100,7 @@ begin
            (id, key, logical_time, run_at, created_at, queue_id, schedule_id, kind, payload,
             priority, max_attempts, timeout, schema_version, ordering_key, tenant, headers)
     select f.job_id,
-           spec.name || ':'
+           (spec.schedule).name || ':'
              || to_char(f.logical_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
            f.logical_time, g.run_at, cronledger.now(), spec.queue_id, f.schedule_id,
            spec.kind, spec.payload, spec.priority, spec.max_attempts, spec.timeout,
@@ -68,29 +109,42 @@ begin
       join spec on spec.id = f.schedule_id
       join given g on g.new_job_id = f.job_id
     returning job.id, job.run_at, job.queue_id, job.priority, job.max_attempts, job.kind,
-              job.schema_version, job.ordering_key, job.tenant),
+              job.schema_version, job.ordering_key, job.tenant, job.schedule_id, job.logical_time),
+  owed as (
+    select job.*, job.logical_time + (spec.schedule).objective as deliver_by
+      from job join spec on spec.id = job.schedule_id),
   -- Claimable since it came into being: a key from the past was not claimable in the past.
   ready as (
     insert into cronledger.ready
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant)
+            schema_version, ordering_key, tenant, schedule_id, deliver_by)
     select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind,
-           schema_version, ordering_key, tenant
-      from job where run_at <= cronledger.now()),
+           schema_version, ordering_key, tenant, schedule_id, deliver_by
+      from owed where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant)
+            schema_version, ordering_key, tenant, schedule_id, deliver_by)
     select id, run_at, queue_id, priority, 0, max_attempts, kind,
-           schema_version, ordering_key, tenant
-      from job where run_at > cronledger.now()),
+           schema_version, ordering_key, tenant, schedule_id, deliver_by
+      from owed where run_at > cronledger.now()),
   counted as (
     insert into cronledger.stat_delta (metric, labels, n)
-    select 'cronledger_occurrences_recorded_total', array['default', p_via], count(*)
-      from fresh having count(*) > 0
+    select 'cronledger_occurrences_recorded_total', array[(spec.schedule).class, p_via], count(*)
+      from fresh join spec on spec.id = fresh.schedule_id group by (spec.schedule).class
     union all
     select 'cronledger_jobs_created_total', array[spec.queue, spec.kind], count(*)
-      from fresh join spec on spec.id = fresh.schedule_id group by spec.queue, spec.kind)
+      from fresh join spec on spec.id = fresh.schedule_id group by spec.queue, spec.kind),
+  -- Of ticks alone: what a person fills in long afterwards says nothing about us.
+  observed as (
+    insert into cronledger.stat_delta (metric, labels, le, n, total)
+    select 'cronledger_enqueue_lag_seconds', array[l.class],
+           cronledger.bucket(l.lag, cronledger.bounds_of_spans()), count(*),
+           sum((l.lag * 1e6)::bigint)
+      from (select (spec.schedule).class,
+                   cronledger.seconds(fresh.logical_time, cronledger.now()) as lag
+              from fresh join spec on spec.id = fresh.schedule_id where p_via = 'tick') l
+     group by 2, 3)
   select f.schedule_id, f.logical_time, f.job_id from fresh f
    order by f.schedule_id, f.logical_time;
   if found and cronledger.now() >= any (p_run_ats) then

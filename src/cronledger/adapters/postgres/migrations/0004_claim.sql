@@ -21,9 +21,9 @@ begin
     returning *)
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
   select job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-         expiries, kind, schema_version, ordering_key, tenant
+         expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by
     from due
   -- A row that is ready already is the same job, put there by some hand: one of the two is enough, and
   -- it must not keep the others from being promoted.
@@ -226,15 +226,23 @@ begin
       insert into cronledger.lease as l
              (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
               priority, attempt, max_attempts, releases, expiries, kind, schema_version,
-              ordering_key, tenant, worker)
+              ordering_key, tenant, schedule_id, deliver_by, worker)
       select r.job_id, nextval('cronledger.lease_token'), r.eligible_at, cronledger.now(),
              coalesce(r.first_claimed_at, cronledger.now()), cronledger.now() + wanted.lease,
              r.queue_id, r.priority, r.attempt + 1, r.max_attempts, r.releases, r.expiries, r.kind,
-             r.schema_version, r.ordering_key, r.tenant, p_worker
+             r.schema_version, r.ordering_key, r.tenant, r.schedule_id, r.deliver_by, p_worker
         from cronledger.ready r where r.ctid = any (picked) order by r.ordering_key
       -- Two claims at once may each see the oldest of an ordering key; the index lets one have it.
       on conflict do nothing
-      returning l.*)
+      returning l.*),
+    observed as (
+      insert into cronledger.stat_delta (metric, labels, le, n, total)
+      select 'cronledger_job_wait_seconds', array[wanted.name, w.kind], w.le, count(*),
+             sum((w.waited * 1e6)::bigint)
+        from (select l.kind, s.waited,
+                     cronledger.bucket(s.waited, cronledger.bounds_of_spans()) as le
+                from leased l, cronledger.seconds(l.eligible_at, l.claimed_at) as s(waited)) w
+       group by w.kind, w.le)
     select l.job_id, l.token, j.key, l.kind, l.schema_version, wanted.name, l.tenant, j.payload,
            j.headers, j.logical_time, l.attempt, l.max_attempts, l.eligible_at, l.claimed_at,
            l.expires_at, wanted.lease, j.timeout, suspect,

@@ -9,7 +9,12 @@ language sql as $$
 $$;
 
 -- Complete jobs under their leases; returns those that were. The others are stale: refused, counted.
-create function cronledger.complete(p_job_ids bigint[], p_tokens bigint[]) returns setof bigint
+-- p_started, p_ran: how many seconds after its claim the handler of each job began, and for how long it
+-- ran, by the clock of the worker. A null of either says that nobody knows: then the first is not
+-- counted, and the second is the time from the claim until now.
+create function cronledger.complete(p_job_ids bigint[], p_tokens bigint[],
+                                    p_started double precision[] default null,
+                                    p_ran double precision[] default null) returns setof bigint
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   settled bigint[];
@@ -24,12 +29,50 @@ begin
     select d.job_id, d.claimed_at, d.first_claimed_at, cronledger.now(), d.queue_id, d.attempt,
            'completed', d.worker
       from done d),
+  -- Each job is looked at once, and what follows adds up the few rows that this leaves.
+  alike as materialized (
+    select t.queue_id, t.kind, t.attempt,
+           cronledger.bucket(t.started, cronledger.bounds_of_starts()) as started_le,
+           cronledger.bucket(t.ran, cronledger.bounds_of_spans()) as ran_le,
+           count(*) as n, sum((t.started * 1e6)::bigint) as started, sum((t.ran * 1e6)::bigint) as ran
+      from (select d.queue_id, d.kind, d.attempt, cronledger.not_negative(u.started) as started,
+                   cronledger.not_negative(
+                     coalesce(u.ran, cronledger.seconds(d.claimed_at, cronledger.now()))) as ran
+              from done d
+              left join (select g.token, min(g.started) as started, min(g.ran) as ran
+                           from unnest(p_tokens, p_started, p_ran) as g(token, started, ran)
+                          where p_started is not null or p_ran is not null
+                          group by g.token) u
+                on u.token = d.token) t
+     group by 1, 2, 3, 4, 5),
   counted as (
-    insert into cronledger.stat_delta (metric, labels, n)
-    select m.metric, array[q.name, d.kind, 'completed'], count(*)
-      from done d join cronledger.queue q on q.id = d.queue_id,
+    insert into cronledger.stat_delta (metric, labels, le, n, total)
+    select m.metric, array[q.name, a.kind, 'completed'], 'Infinity', sum(a.n), 0
+      from alike a join cronledger.queue q on q.id = a.queue_id,
            (values ('cronledger_attempts_total'), ('cronledger_jobs_finished_total')) as m(metric)
-     group by m.metric, q.name, d.kind)
+     group by m.metric, q.name, a.kind
+    union all
+    select 'cronledger_job_attempts', array[q.name, a.kind],
+           cronledger.bucket(a.attempt, cronledger.bounds_of_attempts()), sum(a.n),
+           sum(a.n * a.attempt * 1000000)
+      from alike a join cronledger.queue q on q.id = a.queue_id group by q.name, a.kind, 3
+    union all
+    select 'cronledger_job_claim_to_start_seconds', array[q.name, a.kind], a.started_le, sum(a.n),
+           sum(a.started)
+      from alike a join cronledger.queue q on q.id = a.queue_id
+     where a.started is not null group by q.name, a.kind, a.started_le
+    union all
+    select 'cronledger_job_execution_seconds', array[q.name, a.kind, 'completed'], a.ran_le,
+           sum(a.n), sum(a.ran)
+      from alike a join cronledger.queue q on q.id = a.queue_id group by q.name, a.kind, a.ran_le
+    union all
+    select 'cronledger_deliveries_total',
+           array[s.class, case when d.deliver_by >= cronledger.now() then 'on_time' else 'late' end],
+           'Infinity', count(*), 0
+      from done d join cronledger.schedule s on s.id = d.schedule_id group by 2),
+  succeeded as (
+    insert into cronledger.success_delta (schedule_id, at)
+    select distinct d.schedule_id, cronledger.now() from done d where d.schedule_id is not null)
   select array_agg(d.job_id) into settled from done d;
   if cardinality(coalesce(settled, '{}')) < cardinality(p_job_ids) then
     perform cronledger.count_stale(array(
@@ -47,6 +90,19 @@ language sql immutable as $$
   select least(p_base * power(2, least(p_attempt, 40)), p_cap) * (0.5 + p_draw)
 $$;
 
+-- A job that is not completed has ended as p_state, after so many attempts: what is counted of it.
+-- p_schedule_id: of an occurrence.
+create function cronledger.count_end(p_queue_id int, p_kind text, p_attempt int, p_state text,
+                                     p_schedule_id int) returns void
+language sql as $$
+  select cronledger.count_delta('cronledger_jobs_finished_total', array[q.name, p_kind, p_state], 1),
+         cronledger.observe('cronledger_job_attempts', array[q.name, p_kind], p_attempt,
+                            cronledger.bounds_of_attempts())
+    from cronledger.queue q where q.id = p_queue_id;
+  select cronledger.count_delta('cronledger_deliveries_total', array[s.class, p_state], 1)
+    from cronledger.schedule s where s.id = p_schedule_id;
+$$;
+
 -- A leased job is finished: its outcome, counted. The lease row is gone already.
 create function cronledger.finish(p_lease cronledger.lease, p_state text, p_error_class text)
 returns void language sql as $$
@@ -55,21 +111,23 @@ returns void language sql as $$
           error_class)
   values (p_lease.job_id, p_lease.claimed_at, p_lease.first_claimed_at, cronledger.now(),
           p_lease.queue_id, p_lease.attempt, p_state, p_lease.worker, p_error_class);
-  select cronledger.count_delta('cronledger_jobs_finished_total',
-                                array[q.name, p_lease.kind, p_state], 1)
-    from cronledger.queue q where q.id = p_lease.queue_id;
+  select cronledger.count_end(p_lease.queue_id, p_lease.kind, p_lease.attempt, p_state,
+                              p_lease.schedule_id);
 $$;
 
 -- What follows a lease that ended without completion: retrying, dead, or cancelled if that was
--- asked for. The lease row is gone already.
+-- asked for. The lease row is gone already. p_started, p_ran: as in complete().
 create function cronledger.after_failure(p_lease cronledger.lease, p_error_class text, p_error text,
-                                         p_retryable boolean, p_retry_after interval)
+                                         p_retryable boolean, p_retry_after interval,
+                                         p_started double precision default null,
+                                         p_ran double precision default null)
 returns text language plpgsql as $$
 declare
   line cronledger.queue;
   decided text;
   refused text := '';                       -- what becomes of a retry that no budget is left for
   starts timestamptz;
+  ended_as text[];
 begin
   select * into strict line from cronledger.queue q where q.id = p_lease.queue_id;
   if p_lease.cancel_requested_at is null and p_retryable and p_lease.attempt < p_lease.max_attempts
@@ -93,12 +151,13 @@ begin
     decided := 'retrying';
     insert into cronledger.deferred
            (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts,
-            releases, expiries, kind, schema_version, ordering_key, tenant, error_class, error)
+            releases, expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by,
+            error_class, error)
     values (p_lease.job_id, starts, p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority,
             p_lease.attempt, p_lease.max_attempts, p_lease.releases,
             p_lease.expiries + (p_error_class = 'lease_expired')::int, p_lease.kind,
-            p_lease.schema_version, p_lease.ordering_key, p_lease.tenant, p_error_class,
-            left(p_error, 500));
+            p_lease.schema_version, p_lease.ordering_key, p_lease.tenant, p_lease.schedule_id,
+            p_lease.deliver_by, p_error_class, left(p_error, 500));
   else
     decided := 'dead';
     if refused = 'dead' then
@@ -110,9 +169,16 @@ begin
     values (p_lease.job_id, cronledger.now(), p_lease.queue_id, p_lease.attempt, p_lease.kind,
             p_error_class, left(p_error, 2000));
   end if;
-  perform cronledger.count_delta('cronledger_attempts_total', array[line.name, p_lease.kind,
+  ended_as := array[line.name, p_lease.kind,
     case when p_error_class = 'lease_expired' then 'lease_expired'
-         when decided = 'retrying' then 'retry' else decided end], 1);
+         when decided = 'retrying' then 'retry' else decided end];
+  perform cronledger.count_delta('cronledger_attempts_total', ended_as, 1);
+  perform cronledger.observe('cronledger_job_claim_to_start_seconds', ended_as[1:2],
+                             cronledger.not_negative(p_started), cronledger.bounds_of_starts());
+  perform cronledger.observe('cronledger_job_execution_seconds', ended_as,
+    cronledger.not_negative(
+      coalesce(p_ran, cronledger.seconds(p_lease.claimed_at, cronledger.now()))),
+    cronledger.bounds_of_spans());
   if decided <> 'retrying' then
     perform cronledger.settle_chunks(array[p_lease.job_id], decided);
   end if;
@@ -120,10 +186,12 @@ begin
 end $$;
 
 -- Fail one attempt under its lease: 'retrying', 'dead', 'cancelled' if that was asked for, or
--- 'stale' if the lease is not ours.
+-- 'stale' if the lease is not ours. p_started, p_ran: as in complete().
 create function cronledger.fail(p_job_id bigint, p_token bigint, p_error_class text, p_error text,
                                 p_retryable boolean default true,
-                                p_retry_after interval default null)
+                                p_retry_after interval default null,
+                                p_started double precision default null,
+                                p_ran double precision default null)
 returns text language plpgsql as $$
 declare
   held cronledger.lease;
@@ -134,7 +202,8 @@ begin
     perform cronledger.count_stale(array[p_job_id]);
     return 'stale';
   end if;
-  return cronledger.after_failure(held, p_error_class, p_error, p_retryable, p_retry_after);
+  return cronledger.after_failure(held, p_error_class, p_error, p_retryable, p_retry_after,
+                                  p_started, p_ran);
 end $$;
 
 -- Take back expired leases; each counts as an attempt. Returns how many. Any process may call it.
@@ -153,7 +222,8 @@ begin
     delete from cronledger.lease l where l.job_id = any (expired) returning l.*
   loop
     perform cronledger.after_failure(held, 'lease_expired',
-                                     'the lease of ' || held.worker || ' expired', true, null);
+                                     'the lease of ' || held.worker || ' expired', true, null,
+                                     null, cronledger.seconds(held.claimed_at, held.expires_at));
     select q.name into line from cronledger.queue q where q.id = held.queue_id;
     perform cronledger.count_delta('cronledger_leases_expired_total', array[line, held.kind], 1);
     n := n + 1;
@@ -188,9 +258,9 @@ create function cronledger.put_back(p_lease cronledger.lease) returns void
 language sql as $$
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
   values (p_lease.job_id, p_lease.eligible_at, p_lease.first_claimed_at, p_lease.queue_id,
           p_lease.priority, p_lease.attempt - 1, p_lease.max_attempts, p_lease.releases + 1,
           p_lease.expiries, p_lease.kind, p_lease.schema_version, p_lease.ordering_key,
-          p_lease.tenant);
+          p_lease.tenant, p_lease.schedule_id, p_lease.deliver_by);
 $$;

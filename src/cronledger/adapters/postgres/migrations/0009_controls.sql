@@ -50,15 +50,14 @@ begin
       delete from cronledger.deferred d where d.job_id = p_job_id
       returning d.job_id, d.eligible_at, d.first_claimed_at, d.queue_id, d.priority, d.attempt,
                 d.max_attempts, d.releases, d.expiries, d.schema_version, d.kind, d.ordering_key,
-                d.tenant into waiting;
+                d.tenant, d.schedule_id, d.deliver_by into waiting;
     end if;
     if found then
       insert into cronledger.outcome (job_id, first_claimed_at, finished_at, queue_id, attempt, state)
       values (p_job_id, waiting.first_claimed_at, cronledger.now(), waiting.queue_id,
               waiting.attempt, 'cancelled');
-      perform cronledger.count_delta('cronledger_jobs_finished_total',
-        array[(select q.name from cronledger.queue q where q.id = waiting.queue_id), waiting.kind,
-              'cancelled'], 1);
+      perform cronledger.count_end(waiting.queue_id, waiting.kind, waiting.attempt, 'cancelled',
+                                   waiting.schedule_id);
       perform cronledger.settle_chunks(array[p_job_id], 'cancelled');
       answer := 'cancelled';
       exit;
@@ -117,9 +116,10 @@ begin
     delete from cronledger.deferred d where d.job_id = p_job_id returning d.*)
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
   select job_id, least(eligible_at, cronledger.now()), first_claimed_at, queue_id, priority, attempt,
-         max_attempts, releases, expiries, kind, schema_version, ordering_key, tenant
+         max_attempts, releases, expiries, kind, schema_version, ordering_key, tenant, schedule_id,
+         deliver_by
     from waiting;
   if not found then
     perform cronledger.refuse_job(p_job_id, 'retried now');
@@ -174,6 +174,7 @@ declare
   before jsonb := cronledger.standing_of(p_job_id);
   ended cronledger.outcome;
   body cronledger.job;
+  owed cronledger.schedule;                 -- whose occurrence it is, if it is one
   starts timestamptz := coalesce(p_run_at, cronledger.now());
 begin
   delete from cronledger.dead d where d.job_id = p_job_id;
@@ -188,13 +189,18 @@ begin
   end if;
   delete from cronledger.outcome o where o.job_id = p_job_id returning o.* into strict ended;
   select j.* into strict body from cronledger.job j where j.id = p_job_id;
+  select s.* into owed
+    from cronledger.occurrence o join cronledger.schedule s on s.id = o.schedule_id
+   where o.schedule_id = body.schedule_id and o.logical_time = body.logical_time
+     and o.job_id = p_job_id;
   -- Deferred though it may be due: what was tried before and waits is a retry.
   insert into cronledger.deferred
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
-          schema_version, ordering_key, tenant, error_class, error)
+          schema_version, ordering_key, tenant, schedule_id, deliver_by, error_class, error)
   values (p_job_id, starts, ended.first_claimed_at, ended.queue_id, body.priority, ended.attempt,
           least(ended.attempt + body.max_attempts, 32767), body.kind, body.schema_version,
-          body.ordering_key, body.tenant, 'replayed', 'replayed by ' || p_actor);
+          body.ordering_key, body.tenant, owed.id, body.logical_time + owed.objective, 'replayed',
+          'replayed by ' || p_actor);
   if starts <= cronledger.now() then
     perform cronledger.wake(ended.queue_id);
   end if;

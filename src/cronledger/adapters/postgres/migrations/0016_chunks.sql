@@ -357,9 +357,15 @@ begin
       select w.job_id, w.first_claimed_at, cronledger.now(), w.queue_id, w.attempt, 'cancelled'
         from waiting w),
     counted as (
-      insert into cronledger.stat_delta (metric, labels, n)
-      select 'cronledger_jobs_finished_total', array[q.name, w.kind, 'cancelled'], count(*)
-        from waiting w join cronledger.queue q on q.id = w.queue_id group by q.name, w.kind)
+      insert into cronledger.stat_delta (metric, labels, le, n, total)
+      select 'cronledger_jobs_finished_total', array[q.name, w.kind, 'cancelled'], 'Infinity',
+             count(*), 0
+        from waiting w join cronledger.queue q on q.id = w.queue_id group by q.name, w.kind
+      union all
+      select 'cronledger_job_attempts', array[q.name, w.kind],
+             cronledger.bucket(w.attempt, cronledger.bounds_of_attempts()), count(*),
+             sum(w.attempt * 1000000::bigint)
+        from waiting w join cronledger.queue q on q.id = w.queue_id group by q.name, w.kind, 3)
     select array_agg(w.job_id) into gone from waiting w;
     exit when gone is null;
     perform cronledger.settle_chunks(gone, 'cancelled');

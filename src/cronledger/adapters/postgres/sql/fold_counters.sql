@@ -2,8 +2,10 @@
 with taken as (
   delete from cronledger.stat_delta where ctid = any (array(
     select ctid from cronledger.stat_delta limit %(limit)s for update skip locked))
-  returning metric, labels, n),
-summed as (select metric, labels, sum(n) as n from taken group by metric, labels)
-insert into cronledger.stat as s (metric, labels, n)
-select metric, labels, n from summed order by metric, labels
-    on conflict (metric, labels) do update set n = s.n + excluded.n
+  returning metric, labels, le, n, total),
+summed as (
+  select metric, labels, le, sum(n) as n, sum(total) as total from taken group by metric, labels, le)
+insert into cronledger.stat as s (metric, labels, le, n, total)
+select metric, labels, le, n, total from summed order by metric, labels, le
+    on conflict (metric, labels, le) do update
+   set n = s.n + excluded.n, total = s.total + excluded.total
