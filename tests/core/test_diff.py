@@ -1,4 +1,4 @@
-"""The class of every key, and that set difference finds exactly what differs."""
+"""The class of every key, and why one was left out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronledger.core.diff import (
+    Bounds,
     OccurrenceClass,
     Stages,
     classify_absent,
     classify_recorded,
-    difference,
     reasons_of,
 )
 from cronledger.core.instants import to_epoch
@@ -61,28 +61,31 @@ def test_a_recorded_key_has_the_worst_class_that_is_true_of_it(
     [(timedelta(0), []), (GRACE, []), (GRACE + timedelta(milliseconds=1), ["missing"])],
 )
 def test_a_key_within_its_grace_is_not_missing_yet(age: timedelta, found: list[str]) -> None:
-    assert [f.occurrence_class for f in classify_absent([NOON_EPOCH], {}, GRACE, NOON + age)] == (
-        found
-    )
+    assert [
+        f.occurrence_class for f in classify_absent([NOON_EPOCH], {}, Bounds(GRACE), NOON + age)
+    ] == (found)
 
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_a_key_left_out_is_never_missing(reason: Reason) -> None:
     late = NOON + timedelta(days=1)
-    (finding,) = classify_absent([NOON_EPOCH], {NOON_EPOCH: reason}, GRACE, late)
+    (finding,) = classify_absent([NOON_EPOCH], {NOON_EPOCH: reason}, Bounds(GRACE, late), late)
     suppressed = reason in {"paused", "skipped", "overlap"}
     assert finding.occurrence_class == ("suppressed" if suppressed else "omitted")
     assert finding.reason is reason
 
 
+@pytest.mark.parametrize(
+    ("pruned_to", "found"),
+    [(NOON, "missing"), (NOON + timedelta(seconds=1), "pruned"), (None, "missing")],
+)
+def test_what_may_have_been_dropped_is_not_missing(pruned_to: datetime | None, found: str) -> None:
+    late = NOON + timedelta(days=1)
+    (finding,) = classify_absent([NOON_EPOCH], {}, Bounds(GRACE, pruned_to), late)
+    assert finding.occurrence_class == found
+
+
 EPOCHS = st.sets(st.integers(0, 40)).map(sorted)
-
-
-@given(EPOCHS, EPOCHS)
-def test_difference_is_that_of_sets(expected: list[int], recorded: list[int]) -> None:
-    absent, unexpected = difference(expected, recorded)
-    assert absent == sorted(set(expected) - set(recorded))
-    assert unexpected == sorted(set(recorded) - set(expected))
 
 
 @given(EPOCHS, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20), st.sampled_from(Reason))))

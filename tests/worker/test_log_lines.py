@@ -150,10 +150,10 @@ LINES: list[tuple[Event, str, str, dict[str, Any]]] = [
     ),
     (Followed(None, fresh=False), "warning", "followed", {"reconciled_at": None}),
     (
-        HistoryPruned(Pruned(1, 2, 3, 4)),
+        HistoryPruned(Pruned(1, 2, 3, 4, 5)),
         "info",
         "pruned",
-        {"days": 1, "jobs": 2, "keys": 3, "receipts": 4},
+        {"days": 1, "jobs": 2, "keys": 3, "receipts": 4, "occurrences": 5},
     ),
     (
         VersionsNoted(("a",), (), ("a",)),

@@ -15,7 +15,8 @@ def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without it, only show.")] = False,
     database_url: Database = None,
 ) -> None:
-    """Drop finished jobs, keys and receipts that `retention` of the file keeps no longer.
+    """Drop finished jobs, keys, receipts and occurrences that `retention` of the file keeps no
+    longer.
 
     A sidecar does it every hour.
     """
@@ -27,11 +28,12 @@ def prune(
             render.say(f"{found.jobs:>9}  finished jobs{days}")
             render.say(f"{found.keys:>9}  keys of jobs that no schedule owes")
             render.say(f"{found.receipts:>9}  receipts of effects")
+            render.say(f"{found.occurrences:>9}  occurrences, of which the numbers by day are kept")
             render.say("dry run: add --apply to drop them")
             return
         retention.make_days()
         pruned = retention.prune(lambda: True)
         render.say(
             f"dropped {pruned.days} days and {pruned.jobs} single jobs, {pruned.keys} keys, "
-            f"{pruned.receipts} receipts"
+            f"{pruned.receipts} receipts, {pruned.occurrences} occurrences"
         )

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SINCE = timedelta(days=7)
 # Classes that a table leaves out unless they are asked for.
-FINE = frozenset({"completed", "running"})
+FINE = frozenset({"completed", "running", "pruned"})
 COLUMNS = ("key", "class", "reason", "age", "state", "recorded_at", "claimed_at", "committed_at")
 FILLABLE = frozenset({"missing", "omitted"})
 

@@ -1,7 +1,7 @@
 """Expected against recorded: the class of every key, by set difference.
 
-A key is missing when it is expected, past grace, and neither recorded nor left out. Its class
-says the worst that is true of it.
+A key is missing when it is expected, past grace, and neither recorded nor left out, and when no
+record of that time was ever dropped. Its class says the worst that is true of it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class OccurrenceClass(StrEnum):
     LATE = "late"
     OMITTED = "omitted"
     SUPPRESSED = "suppressed"
+    PRUNED = "pruned"
     RUNNING = "running"
     COMPLETED = "completed"
 
@@ -61,14 +62,6 @@ class Finding:
     stages: Stages | None = None
 
 
-def difference(expected: Sequence[int], recorded: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Keys only expected, and keys only recorded; both inputs and both answers ascend."""
-    if expected == recorded:
-        return [], []
-    known, owed = set(recorded), set(expected)
-    return [e for e in expected if e not in known], [r for r in recorded if r not in owed]
-
-
 def reasons_of(epochs: Sequence[int], left_out: Sequence[LeftOut]) -> Mapping[int, Reason]:
     """Why each of `epochs` (ascending) was left out, for those that lie in a range."""
     found: dict[int, Reason] = {}
@@ -78,17 +71,29 @@ def reasons_of(epochs: Sequence[int], left_out: Sequence[LeftOut]) -> Mapping[in
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a schedule's keys are judged by: how long one may lack a record, and before when a
+    record may have been dropped (None: none was)."""
+
+    grace: timedelta
+    pruned_to: datetime | None = None
+
+
 def classify_absent(
-    epochs: Sequence[int], reasons: Mapping[int, Reason], grace: timedelta, now: datetime
+    epochs: Sequence[int], reasons: Mapping[int, Reason], bounds: Bounds, now: datetime
 ) -> Iterator[Finding]:
     """Findings for expected keys without a record; a key within its grace is none yet."""
     for epoch in epochs:
-        age = now - from_epoch(epoch)
+        logical_time = from_epoch(epoch)
+        age = now - logical_time
         reason = reasons.get(epoch)
         if reason is not None:
             left = OccurrenceClass.SUPPRESSED if reason.suppresses else OccurrenceClass.OMITTED
             yield Finding(epoch, left, age, reason)
-        elif age > grace:
+        elif bounds.pruned_to is not None and logical_time < bounds.pruned_to:
+            yield Finding(epoch, OccurrenceClass.PRUNED, age)
+        elif age > bounds.grace:
             yield Finding(epoch, OccurrenceClass.MISSING, age)
 
 

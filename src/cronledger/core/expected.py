@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from cronledger.core.expand import Occurrence, expand, instants
 from cronledger.core.instants import Window, Zone, from_epoch
 from cronledger.core.schedule import Version
+from cronledger.core.triggers import times_a_day
 
 ZoneOf = Callable[[str], Zone]
+_SECOND, _HOUR, _DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What the ledger knows of a schedule: its versions (ascending), and how far it was decided.
 
-    Every key due before `decided_to` has been decided on once.
+    Every key due before `decided_to` has been decided on once. What was recorded before `pruned_to`
+    may have been dropped since; None: nothing has.
     """
 
     id: int
     name: str
     decided_to: datetime
     versions: tuple[Version, ...]
+    pruned_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,31 @@ def expected(versions: Sequence[Version], window: Window, zone_of: ZoneOf) -> li
         if share.start < share.end:
             found += instants(version.timing, clock_of(version, zone_of), share)
     return found
+
+
+def slices(versions: Sequence[Version], window: Window, most: int) -> Iterator[tuple[Window, int]]:
+    """`window` in parts that owe about `most` keys at most, each with a bound on what it owes.
+
+    By the pace of the busiest version, so that no part has to be expanded first.
+    """
+    shares = (version.share_of(window) for version in versions)
+    paces = [
+        times_a_day(version.timing.trigger)
+        for version, share in zip(versions, shares, strict=True)
+        if share.start < share.end
+    ]
+    pace = max(paces, default=0)
+    length = max(_HOUR, _DAY * most // max(1, pace))
+    start = window.start
+    while window.end - start > length:
+        yield Window(start, start + length), _bound(pace, length)
+        start += length
+    yield Window(start, window.end), _bound(pace, window.end - start)
+
+
+def _bound(pace: int, length: timedelta) -> int:
+    """How many keys a span of that length can owe: one a second, and the pace of each day."""
+    return min(-(-length // _SECOND), pace * -(-length // _DAY))
 
 
 def owed(versions: Sequence[Version], epochs: Iterable[int], zone_of: ZoneOf) -> Iterator[Owed]:

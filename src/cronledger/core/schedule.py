@@ -251,11 +251,13 @@ ANY_RETRIES = RetryBudget()
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long what has ended is kept: jobs, the keys of jobs that no schedule owes, receipts."""
+    """How long what has ended is kept: jobs, the keys of jobs that no schedule owes, receipts,
+    and occurrences (None: for ever)."""
 
     jobs: timedelta = timedelta(days=14)
     keys: timedelta = timedelta(days=35)
     receipts: timedelta = timedelta(days=90)
+    occurrences: timedelta | None = None
 
 
 KEPT = Retention()

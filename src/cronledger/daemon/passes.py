@@ -4,7 +4,7 @@ module of its own."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 
 from cronledger.core.events import Followed, HistoryPruned, Reconciled, ReloadFailed
@@ -147,9 +147,7 @@ class Reconciler:
         now = self._ledger.now()
         window = Window(now - self._lookback, now)
         schedules = self._board.file.schedules
-        drifts = reconcile.watch(
-            schedules, self._ledger, self._zones, window, stopwatch.phase
-        )
+        drifts = reconcile.watch(schedules, self._ledger, self._zones, window, stopwatch.phase)
         found = drift_facts(drifts)
         self._ledger.reconciled()
         self._board.drift = found
@@ -184,6 +182,6 @@ class Pruner:
         """One pass."""
         self._prune.make_days()
         pruned = self._prune.prune(lambda: not self._stopping)
-        if any((pruned.days, pruned.jobs, pruned.keys, pruned.receipts)):
+        if any(astuple(pruned)):
             self._observe(HistoryPruned(pruned))
         return PRUNE

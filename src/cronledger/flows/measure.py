@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from cronledger.core.diff import OccurrenceClass
 from cronledger.core.expected import Standing, expected
@@ -75,8 +76,9 @@ def file_facts(
 
 
 def drift_facts(drifts: Iterable[Drift]) -> tuple[DriftFacts, ...]:
-    """What a reconcile found, per schedule, as counts."""
-    return tuple(_drift(drift) for drift in drifts)
+    """What a reconcile found, per schedule, as counts; drifts come by schedule, then by time."""
+    by_schedule = groupby(drifts, key=lambda drift: drift.schedule)
+    return tuple(_drift(schedule, list(of_one)) for schedule, of_one in by_schedule)
 
 
 def _declared(
@@ -111,12 +113,15 @@ def state_of(schedule: Schedule, now: datetime) -> ScheduleState:
     return ScheduleState.ACTIVE
 
 
-def _drift(drift: Drift) -> DriftFacts:
-    missing = drift.epochs({OccurrenceClass.MISSING})
+def _drift(schedule: str, drifts: Sequence[Drift]) -> DriftFacts:
+    def found(word: OccurrenceClass) -> list[int]:
+        return [epoch for drift in drifts for epoch in drift.epochs({word})]
+
+    missing = found(OccurrenceClass.MISSING)
     return DriftFacts(
-        schedule=drift.schedule,
+        schedule=schedule,
         missing=len(missing),
         oldest_missing=from_epoch(missing[0]) if missing else None,
-        unexpected=len(drift.epochs({OccurrenceClass.UNEXPECTED})),
-        orphaned=len(drift.epochs({OccurrenceClass.ORPHANED})),
+        unexpected=len(found(OccurrenceClass.UNEXPECTED)),
+        orphaned=len(found(OccurrenceClass.ORPHANED)),
     )

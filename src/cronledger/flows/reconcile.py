@@ -2,31 +2,42 @@
 
 The versions in force at each key's logical time decide what was expected, so an edit of today
 never turns yesterday red. Schedules that were ended are compared over the time they were in force.
+
+Expected and recorded keys are compared as blocks of memory, several schedules at a time and long
+windows in slices; only schedules that differ are walked. So memory does not grow with the window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from cronledger.core.diff import (
+    Bounds,
     Finding,
     OccurrenceClass,
-    Stages,
     classify_absent,
     classify_recorded,
-    difference,
     reasons_of,
 )
-from cronledger.core.expected import Standing, expected
+from cronledger.core.expected import Standing, expected, slices
 from cronledger.core.instants import Window, from_epoch, up_to
+from cronledger.core.keys import OccurrenceKey
+from cronledger.core.packed import Packed, difference
 from cronledger.core.plan import LeftOut, Reason, suppression
+from cronledger.core.retention import DayCount
 from cronledger.core.schedule import Schedule, known_as
-from cronledger.ports import Ledger, Within, Zones, untraced
+from cronledger.ports import Ledger, Span, Within, Zones, untraced
 
-# Schedules compared in one round of queries: bounds the memory of a pass.
-CHUNK = 100
+# Expected keys of a slice, and of the slices compared in one round of queries: what memory is for.
+SLICE_KEYS = 100_000
+ROUND_KEYS = 400_000
+# The same where each recorded key comes with its stages, which take a hundred times the room.
+DETAILED_KEYS = 20_000
+# Of schedules that owe little, so many slices make a round.
+ROUND_SLICES = 200
 DEFAULT_GRACE = timedelta(minutes=5)  # for schedules that no file knows any more
 
 
@@ -34,7 +45,9 @@ DEFAULT_GRACE = timedelta(minutes=5)  # for schedules that no file knows any mor
 class Drift:
     """One schedule over one window. `findings` ascend by logical time.
 
-    Without details, only missing, omitted, suppressed, unexpected and orphaned keys are found.
+    `history`: what the days that the window touches keep of occurrences that were dropped. Without
+    details there is none, and only missing, omitted, suppressed, unexpected and orphaned keys are
+    found.
     """
 
     schedule: str
@@ -42,26 +55,50 @@ class Drift:
     expected: int
     recorded: int
     findings: tuple[Finding, ...]
+    window: Window
+    history: tuple[DayCount, ...] = ()
 
     def epochs(self, wanted: Collection[OccurrenceClass]) -> list[int]:
         """The logical times of the findings in any of the classes, ascending."""
         return [f.epoch for f in self.findings if f.occurrence_class in wanted]
+
+    @property
+    def reached(self) -> OccurrenceKey:
+        """The last key that may lie in it: a reconcile that was interrupted goes on after it."""
+        return OccurrenceKey(self.schedule, from_epoch(self.window.epochs()[1] - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a reconcile over `window` that was interrupted has left: the keys after `after`."""
+
+    window: Window
+    after: OccurrenceKey
+
+    def of(self, schedule: str) -> Window | None:
+        """What is left of the window for a schedule, if anything is."""
+        if schedule != self.after.schedule:
+            return self.window if schedule > self.after.schedule else None
+        following = self.after.logical_time + timedelta(seconds=1)
+        window = self.window.intersect(following, None)
+        return window if window.start < window.end else None
 
 
 def reconcile(
     schedules: Mapping[str, Schedule],
     ledger: Ledger,
     zones: Zones,
-    window: Window,
+    window: Window | Rest,
     *,
     only: Collection[str] | None = None,
     details: bool = True,
 ) -> Iterator[Drift]:
-    """Compare each schedule that the ledger knows (or those in `only`), by name.
+    """Compare each schedule that the ledger knows (or those in `only`), by name and then by time.
 
-    What is not due yet by the database's clock is not looked at.
+    A long window of a busy schedule comes in several drifts. What is not due yet by the database's
+    clock is not looked at.
     """
-    yield from _rounds(schedules, _Sources(ledger, zones, untraced), window, only, details)
+    yield from _compared(schedules, _Sources(ledger, zones, untraced), window, only, details)
 
 
 def watch(
@@ -69,7 +106,8 @@ def watch(
 ) -> Iterator[Drift]:
     """As `reconcile`, of every schedule and without details; `phase` is entered for each part of
     the work (expand, compare)."""
-    yield from _rounds(schedules, _Sources(ledger, zones, phase), window, None, details=False)
+    sources = _Sources(ledger, zones, phase)
+    yield from _compared(schedules, sources, window, only=None, details=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,67 +117,160 @@ class _Sources:
     phase: Within
 
 
-def _rounds(
+def _compared(
     schedules: Mapping[str, Schedule],
     sources: _Sources,
-    window: Window,
+    window: Window | Rest,
     only: Collection[str] | None,
     details: bool,
 ) -> Iterator[Drift]:
-    ledger, zones, phase = sources.ledger, sources.zones, sources.phase
+    ledger = sources.ledger
     now = ledger.now()
-    due = window.intersect(window.start, max(window.start, up_to(now, now).end))
     ours = known_as(schedules)
     names = None if only is None else {n for n, s in ours.items() if s.id in only} | set(only)
-    with phase("expand"):
-        standings = ledger.standings(names)
-    for start in range(0, len(standings), CHUNK):
-        chunk = standings[start : start + CHUNK]
-        with phase("expand"):
-            owed = [expected(standing.versions, due, zones.load) for standing in chunk]
-        with phase("compare"):
-            held = _Held.read(ledger, [(standing.id, due) for standing in chunk], details)
-            found = [
-                _compare(ours.get(standing.name), standing, keys, held, now)
-                for standing, keys in zip(chunk, owed, strict=True)
-            ]
-        yield from found
+    with sources.phase("expand"):
+        known = sorted(ledger.standings(names), key=lambda standing: standing.name)
+    most = DETAILED_KEYS if details else SLICE_KEYS
+    compare = _Compare(ours, sources, now)
+    for looks in _rounds(_looks(known, window, now, most), most if details else ROUND_KEYS):
+        yield from compare.detailed(looks) if details else compare.plain(looks)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """What the ledger holds of a chunk of schedules, by schedule id."""
+class _Look:
+    """A slice of the window of one schedule, and about how many keys it owes."""
 
-    recorded: Mapping[int, list[int]]
-    left_out: Mapping[int, list[LeftOut]]
-    stages: Mapping[int, Mapping[int, Stages]]
-    orphaned: Mapping[int, list[int]]
-
-    @classmethod
-    def read(cls, ledger: Ledger, spans: Sequence[tuple[int, Window]], details: bool) -> _Held:
-        left_out = ledger.left_out(spans)
-        if details:
-            stages = ledger.stages(spans)
-            return cls({id_: sorted(rows) for id_, rows in stages.items()}, left_out, stages, {})
-        return cls(ledger.recorded(spans), left_out, {}, ledger.orphaned(spans))
+    standing: Standing
+    window: Window
+    keys: int
 
 
-def _compare(
-    schedule: Schedule | None, standing: Standing, owed: list[int], held: _Held, now: datetime
-) -> Drift:
-    recorded = held.recorded.get(standing.id, [])
-    absent, unexpected = difference(owed, recorded)
-    grace = schedule.grace if schedule is not None else DEFAULT_GRACE
-    reasons = _reasons(schedule, absent, held.left_out.get(standing.id, []))
-    findings = list(classify_absent(absent, reasons, grace, now))
-    surprising = set(unexpected)
-    stages = held.stages.get(standing.id, {})
-    for epoch, row in stages.items():
-        findings.append(classify_recorded(epoch, row, epoch not in surprising, grace, now))
-    if not stages:
-        findings += _without_details(unexpected, held.orphaned.get(standing.id, []), now)
+def _looks(
+    known: Iterable[Standing], asked: Window | Rest, now: datetime, most: int
+) -> Iterator[_Look]:
+    for standing in known:
+        window = asked.of(standing.name) if isinstance(asked, Rest) else asked
+        if window is None:
+            continue
+        due = window.intersect(window.start, max(window.start, up_to(now, now).end))
+        for part, keys in slices(standing.versions, due, most):
+            yield _Look(standing, part, keys)
+
+
+def _rounds(looks: Iterable[_Look], most: int) -> Iterator[list[_Look]]:
+    chunk: list[_Look] = []
+    keys = 0
+    for look in looks:
+        if chunk and (keys + look.keys > most or len(chunk) == ROUND_SLICES):
+            yield chunk
+            chunk, keys = [], 0
+        chunk.append(look)
+        keys += look.keys
+    if chunk:
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Compare:
+    """Compares one round of looks after another."""
+
+    ours: Mapping[str, Schedule]
+    sources: _Sources
+    now: datetime
+
+    def plain(self, looks: Sequence[_Look]) -> Iterator[Drift]:
+        """Keys by set difference, and orphans."""
+        with self.sources.phase("expand"):
+            owed = [Packed.of(self._owed(look)) for look in looks]
+        with self.sources.phase("compare"):
+            found = list(self._differing(looks, owed))
+        yield from found
+
+    def _differing(self, looks: Sequence[_Look], owed: Sequence[Packed]) -> Iterator[Drift]:
+        ledger = self.sources.ledger
+        recorded = ledger.packed([(look.standing.id, look.window) for look in looks])
+        sides = [
+            (look, len(ours), len(theirs), *difference(ours, theirs))
+            for look, ours, theirs in zip(looks, owed, recorded, strict=True)
+        ]
+        left_out = ledger.left_out(_spans(look for look, *_, absent, _ in sides if absent))
+        orphaned = ledger.orphaned(_spans(looks))
+        for look, owing, knowing, absent, unexpected in sides:
+            judged = self._absent(look, absent, left_out.get(look.standing.id, ()))
+            # Pruned keys can be as many as a window of years owes.
+            findings = [f for f in judged if f.occurrence_class is not OccurrenceClass.PRUNED]
+            findings += self._of_class(OccurrenceClass.UNEXPECTED, unexpected)
+            lost = _within(look.window, orphaned.get(look.standing.id, ()))
+            surprising = set(unexpected) if lost else ()
+            orphans = [epoch for epoch in lost if epoch not in surprising]
+            findings += self._of_class(OccurrenceClass.ORPHANED, orphans)
+            yield _drift(look, owing, knowing, findings)
+
+    def detailed(self, looks: Sequence[_Look]) -> Iterator[Drift]:
+        """Every key, with its stages."""
+        spans, ledger = _spans(looks), self.sources.ledger
+        left_out, stages = ledger.left_out(spans), ledger.stages(spans)
+        for look in looks:
+            rows = stages.get(look.standing.id, {})
+            known = _within(look.window, list(rows))
+            owed = self._owed(look)
+            absent, unexpected = difference(Packed.of(owed), Packed.of(known))
+            surprising = set(unexpected)
+            findings = list(self._absent(look, absent, left_out.get(look.standing.id, ())))
+            grace = self._grace(look)
+            findings += [
+                classify_recorded(epoch, rows[epoch], epoch not in surprising, grace, self.now)
+                for epoch in known
+            ]
+            drift = _drift(look, len(owed), len(known), findings)
+            yield replace(drift, history=self._history(look))
+
+    def _history(self, look: _Look) -> tuple[DayCount, ...]:
+        pruned_to = look.standing.pruned_to
+        if pruned_to is None or pruned_to <= look.window.start:
+            return ()
+        return tuple(self.sources.ledger.history(_spans([look])).get(look.standing.id, ()))
+
+    def _owed(self, look: _Look) -> list[int]:
+        return expected(look.standing.versions, look.window, self.sources.zones.load)
+
+    def _grace(self, look: _Look) -> timedelta:
+        schedule = self.ours.get(look.standing.name)
+        return schedule.grace if schedule is not None else DEFAULT_GRACE
+
+    def _absent(
+        self, look: _Look, absent: Sequence[int], left_out: Sequence[LeftOut]
+    ) -> Iterator[Finding]:
+        schedule = self.ours.get(look.standing.name)
+        reasons = _reasons(schedule, absent, left_out)
+        bounds = Bounds(self._grace(look), look.standing.pruned_to)
+        return classify_absent(absent, reasons, bounds, self.now)
+
+    def _of_class(
+        self, occurrence_class: OccurrenceClass, epochs: Sequence[int]
+    ) -> Iterator[Finding]:
+        for epoch in epochs:
+            yield Finding(epoch, occurrence_class, self.now - from_epoch(epoch))
+
+
+def _drift(look: _Look, owing: int, knowing: int, findings: list[Finding]) -> Drift:
     findings.sort(key=lambda finding: finding.epoch)
-    return Drift(standing.name, standing, len(owed), len(recorded), tuple(findings))
+    name = look.standing.name
+    return Drift(name, look.standing, owing, knowing, tuple(findings), look.window)
+
+
+def _spans(looks: Iterable[_Look]) -> list[Span]:
+    """One window for each schedule of a round; its slices follow one another."""
+    spans: dict[int, Window] = {}
+    for look in looks:
+        first = spans.get(look.standing.id, look.window)
+        spans[look.standing.id] = Window(first.start, look.window.end)
+    return list(spans.items())
+
+
+def _within(window: Window, epochs: Sequence[int]) -> Sequence[int]:
+    first, last = window.epochs()
+    return epochs[bisect_left(epochs, first) : bisect_left(epochs, last)]
 
 
 def _reasons(
@@ -153,14 +284,3 @@ def _reasons(
             if said is not None:
                 reasons.setdefault(epoch, said)
     return reasons
-
-
-def _without_details(
-    unexpected: Sequence[int], orphaned: Sequence[int], now: datetime
-) -> Iterator[Finding]:
-    surprising = set(unexpected)
-    for epoch in unexpected:
-        yield Finding(epoch, OccurrenceClass.UNEXPECTED, now - from_epoch(epoch))
-    for epoch in orphaned:
-        if epoch not in surprising:
-            yield Finding(epoch, OccurrenceClass.ORPHANED, now - from_epoch(epoch))

@@ -49,8 +49,15 @@ def _schedules(
         yield ScheduleNow(schedule.id, schedule.objective, paused)
     unfinished = {s.schedule for s in snapshot.schedules if s.oldest_unfinished is not None}
     ours = known_as(schedules)
-    for drift in drifts:
-        name = drift.schedule
-        owes = drift.standing.versions[-1].effective_to is None or name in unfinished
-        if name not in ours and (owes or drift.findings):
-            yield ScheduleNow(name)
+    strange = {
+        drift.schedule: None
+        for drift in drifts
+        if drift.schedule not in ours
+        and (
+            drift.findings
+            or drift.schedule in unfinished
+            or drift.standing.versions[-1].effective_to is None
+        )
+    }
+    for name in strange:
+        yield ScheduleNow(name)

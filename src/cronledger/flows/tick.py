@@ -168,7 +168,7 @@ class _Pass:
     ) -> list[_Look]:
         now = self.moment.now
         windows = {
-            standing.id: reach(schedule, decided_to[standing.id], now, self._deadline(schedule))
+            standing.id: self._reach(schedule, standing, decided_to[standing.id])
             for schedule, standing in known
         }
         spans = list(windows.items())
@@ -187,6 +187,12 @@ class _Pass:
             made = without_overlap(made, due, schedule.overlap, left.waiting + left.leased)
             looks.append(_Look(schedule, standing, due, made))
         return looks
+
+    def _reach(self, schedule: Schedule, standing: Standing, decided_to: datetime) -> Window:
+        """Never so far back that keys are pruned: what is not there may have been."""
+        window = reach(schedule, decided_to, self.moment.now, self._deadline(schedule))
+        pruned_to = standing.pruned_to
+        return window if pruned_to is None else window.intersect(pruned_to, None)
 
     def _write(self, looks: Sequence[_Look]) -> list[Ticked]:
         for look in looks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +12,9 @@ from cronledger.core.audit import AuditEntry
 from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, Zone
+from cronledger.core.packed import Packed
 from cronledger.core.plan import LeftOut
-from cronledger.core.retention import Prunable, Pruned
+from cronledger.core.retention import DayCount, Prunable, Pruned
 from cronledger.core.schedule import (
     ANY_RETRIES,
     KEPT,
@@ -126,11 +127,20 @@ class Recorded(Protocol):
     def recorded(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys."""
 
+    def packed(self, spans: Sequence[Span]) -> Iterator[Packed]:
+        """The recorded keys of each span, in the order of the spans, read while the caller works.
+
+        To be read to its end before the ledger is asked for anything else.
+        """
+
     def left_out(self, spans: Sequence[Span]) -> Mapping[int, list[LeftOut]]:
         """The ranges that touch the windows."""
 
     def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
         """How far each recorded key came, by epoch."""
+
+    def history(self, spans: Sequence[Span]) -> Mapping[int, list[DayCount]]:
+        """What the days that touch the windows keep of occurrences that were dropped."""
 
     def unfinished(self, ids: Sequence[int]) -> Mapping[int, Unfinished]:
         """What of these schedules is not finished; only those that have such a job."""

@@ -94,6 +94,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "jobs": "How long finished jobs are kept.",
     "keys": "How long the keys of jobs that no schedule owes are kept; not shorter than jobs.",
     "receipts": "How long receipts of effects are kept; not shorter than keys.",
+    "occurrences": "How long occurrences are kept one by one, if not for ever; not shorter than "
+    "receipts, and longer than every catch-up window. Their numbers by day are kept for ever.",
     "max_attempts": "After how many failed attempts a job is a dead letter.",
     "timeout": "How long one attempt may take.",
     "lease": "For how long a worker holds a job before it must extend.",

@@ -19,6 +19,7 @@ from cronledger.adapters.config.reader import read
 from cronledger.adapters.config.source import decode, read_bytes
 from cronledger.adapters.config.timings import build_defaults
 from cronledger.adapters.config.zonebook import ZoneBook, Zones
+from cronledger.core.instants import format_duration
 from cronledger.core.parameters import declared
 from cronledger.core.schedule import (
     ANY_RETRIES,
@@ -74,6 +75,7 @@ def parse_placed(data: bytes, path: str, zones: Zones) -> tuple[ScheduleFile, Pl
     _check_tzdata(root, findings, zones.version)
     schedules, queues, budget = _build(root, findings, ZoneBook(zones))
     kept = _retention(root, findings)
+    _check_reach(root, schedules, kept, findings)
     if findings.problems:
         raise findings.error()
     file = ScheduleFile(path, hashlib.sha256(data).hexdigest(), schedules, queues, budget, kept)
@@ -157,6 +159,21 @@ def _defaults_part(root: MapNode, findings: Findings) -> Part | None:
 def _retention(root: MapNode, findings: Findings) -> Retention:
     node = _section(root, "retention", findings)
     return KEPT if node is None else build_retention(Part("", node.place, node, findings))
+
+
+def _check_reach(
+    root: MapNode, schedules: Mapping[str, Schedule], kept: Retention, findings: Findings
+) -> None:
+    """What a tick may still catch up on is not forgotten."""
+    for schedule in schedules.values():
+        if kept.occurrences is not None and schedule.catchup.window >= kept.occurrences:
+            place = find(root, ["retention", "occurrences"]).value.place
+            window = format_duration(schedule.catchup.window)
+            message = (
+                f"occurrences: not longer than the catch-up window of {schedule.id} ({window})"
+            )
+            findings.add(place, f"{message}; write a longer one, or a shorter window")
+            return
 
 
 def _parts(root: MapNode, section: str, findings: Findings) -> Iterator[tuple[str, Part]]:

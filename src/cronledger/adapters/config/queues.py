@@ -46,6 +46,7 @@ class RetentionModel(Strict):
     jobs: Kept | None = None
     keys: Kept | None = None
     receipts: Kept | None = None
+    occurrences: Kept | None = None
 
 
 def build_queue(part: Part, name: str) -> QueueSpec:
@@ -62,10 +63,12 @@ def build_queue(part: Part, name: str) -> QueueSpec:
 
 
 def build_retention(part: Part) -> Retention:
-    """How long what has ended is kept; keys outlive jobs, receipts outlive keys."""
+    """How long what has ended is kept; each of them outlives the one before it."""
     kept = Retention(**given_by(part.shape(RetentionModel)))
     if kept.keys < kept.jobs:
         part.refuse(["keys"], "keys: shorter than jobs; a key that is forgotten can run again")
     if kept.receipts < kept.keys:
         part.refuse(["receipts"], "receipts: shorter than keys; a job could repeat its effects")
+    if kept.occurrences is not None and kept.occurrences < kept.receipts:
+        part.refuse(["occurrences"], "occurrences: shorter than receipts; write a longer one")
     return kept

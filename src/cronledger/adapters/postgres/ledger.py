@@ -19,7 +19,9 @@ from cronledger.core.audit import AuditEntry
 from cronledger.core.diff import Stages
 from cronledger.core.expected import Owed, Standing
 from cronledger.core.instants import Window, from_epoch
+from cronledger.core.packed import Packed
 from cronledger.core.plan import LeftOut, Reason
+from cronledger.core.retention import DayCount
 from cronledger.core.schedule import JobSpec, Schedule, Timing, Version
 from cronledger.core.spec import from_spec
 from cronledger.ports import Decision, Enqueue, Noted, Noting, Span, Unfinished, Zones
@@ -54,11 +56,11 @@ class PostgresLedger:
     def standings(self, names: Collection[str] | None = None) -> tuple[Standing, ...]:
         """Every schedule ever loaded (or those named), by name."""
         versions: dict[int, list[Version]] = defaultdict(list)
-        heads: dict[int, tuple[str, datetime]] = {}
+        heads: dict[int, tuple[str, datetime, datetime | None]] = {}
         rows = self._session.run("standings", {"names": None if names is None else list(names)})
         zones = self._zones.zones((self._timing(row).timezone, row["tzdata"]) for row in rows)
         for row in rows:
-            heads[row["id"]] = (row["name"], row["decided_to"])
+            heads[row["id"]] = (row["name"], row["decided_to"], row["pruned_to"])
             versions[row["id"]].append(
                 Version(
                     row["number"],
@@ -69,8 +71,8 @@ class PostgresLedger:
                 )
             )
         return tuple(
-            Standing(id_, name, decided_to, tuple(versions[id_]))
-            for id_, (name, decided_to) in heads.items()
+            Standing(id_, name, decided_to, tuple(versions[id_]), pruned_to)
+            for id_, (name, decided_to, pruned_to) in heads.items()
         )
 
     def _timing(self, row: DictRow) -> Timing:
@@ -82,6 +84,10 @@ class PostgresLedger:
     def recorded(self, spans: Sequence[Span]) -> Mapping[int, list[int]]:
         """Epochs of the recorded keys."""
         return {row["id"]: row["epochs"] for row in self._session.run("recorded", _windows(spans))}
+
+    def packed(self, spans: Sequence[Span]) -> Iterator[Packed]:
+        """The recorded keys of each span, in their order, read while the caller works."""
+        return map(Packed.of_array, self._session.arrays("packed", _windows(spans)))
 
     def left_out(self, spans: Sequence[Span]) -> Mapping[int, list[LeftOut]]:
         """The ranges that touch the windows."""
@@ -98,6 +104,13 @@ class PostgresLedger:
         for row in self._session.run("stages", _windows(spans)):
             schedule_id, epoch = row.pop("schedule_id"), row.pop("epoch")
             found[schedule_id][epoch] = Stages(**row)
+        return found
+
+    def history(self, spans: Sequence[Span]) -> Mapping[int, list[DayCount]]:
+        """What is left of occurrences that were dropped."""
+        found: dict[int, list[DayCount]] = defaultdict(list)
+        for row in self._session.run("history", _windows(spans)):
+            found[row["schedule_id"]].append(DayCount(row["day"], row["state"], row["count"]))
         return found
 
     def unfinished(self, ids: Sequence[int]) -> Mapping[int, Unfinished]:

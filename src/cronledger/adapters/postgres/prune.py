@@ -39,8 +39,12 @@ class PostgresPrune:
         keys = self._batches("drop_keys", go_on, before=asked["keys_before"])
         keys += self._batches("drop_sets", go_on, before=asked["keys_before"])
         receipts = self._batches("drop_receipts", go_on, before=asked["receipts_before"])
+        occurrences = 0
+        if asked["occurrences_before"] is not None:
+            before = asked["occurrences_before"]
+            occurrences = self._batches("drop_occurrences", go_on, before=before)
         self._run("drop_windows")
-        return Pruned(days, jobs, keys, receipts)
+        return Pruned(days, jobs, keys, receipts, occurrences)
 
     def _day(self, first: int, go_on: Callable[[], bool]) -> int:
         after: int | None = first - 1

@@ -32,8 +32,9 @@ grant execute on function cronledger.now to cronledger_observer;
 grant select on cronledger.jobs, cronledger.occurrences, cronledger.occurrence, cronledger.schedule,
   cronledger.schedule_version, cronledger.zone, cronledger.left_out, cronledger.ledger,
   cronledger.queue, cronledger.ready, cronledger.deferred, cronledger.lease, cronledger.outcome,
-  cronledger.dead, cronledger.audit, cronledger.stat, cronledger.stat_delta, cronledger.success, cronledger.success_delta, cronledger.retry_window,
-  cronledger.chunk_sets, cronledger.chunks
+  cronledger.dead, cronledger.audit, cronledger.stat, cronledger.stat_delta, cronledger.success,
+  cronledger.success_delta, cronledger.retry_window, cronledger.chunk_sets, cronledger.chunks,
+  cronledger.history, cronledger.leader
   to cronledger_observer;
 grant select (id, logical_time, run_at, created_at, queue_id, schedule_id, max_attempts, priority,
               timeout, key, kind, schema_version, ordering_key, tenant)

@@ -18,7 +18,10 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import DictRow, args_row, dict_row
+from psycopg.abc import Buffer
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.pq import Format
+from psycopg.rows import DictRow, args_row, dict_row, scalar_row
 from psycopg.types.json import set_json_loads
 
 from cronledger.errors import RefusedError, StoreError
@@ -31,6 +34,20 @@ _DIALECT = re.compile(r"^(postgres|postgresql)(\+\w+)?://")
 _OUR_HABITS = "set timezone to 'UTC'; set datestyle to 'ISO'; set intervalstyle to 'postgres'"
 _DECODER = JSONDecoder()
 Made = TypeVar("Made")
+
+
+class _AsSent(Loader):
+    """Leaves a value as the bytes that the server sends for it."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
+def _instants_oid(adapters: AdaptersMap) -> int:
+    found = adapters.types["timestamptz"]
+    return found.array_oid
 
 
 def _read_json(data: str | bytes) -> Any:
@@ -72,6 +89,16 @@ class Session:
         with self._guard():
             cursor = self._open().cursor(row_factory=args_row(make))
             return cursor.execute(statement(name), parameters).fetchall()
+
+    def arrays(self, name: str, parameters: Mapping[str, Any]) -> Iterator[bytes]:
+        """Run sql/<name>.sql, which selects one array of instants, and give each as it is sent.
+
+        Rows are read while they are asked for; nothing else may run meanwhile. Raises StoreError.
+        """
+        with self._guard():
+            cursor = self._open().cursor(row_factory=scalar_row, binary=True)
+            cursor.adapters.register_loader(_instants_oid(cursor.adapters), _AsSent)
+            yield from cursor.stream(statement(name), parameters)
 
     def script(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[DictRow]:
         """Run trusted text of our own (a migration). Raises StoreError."""

@@ -47,7 +47,8 @@ language sql as $$
 $$;
 
 -- Write occurrences and their jobs, once each, in one statement. Keys that exist already are left
--- as they are and not returned. Keys are sorted, so that concurrent batches cannot deadlock.
+-- as they are and not returned, and so are those that may have existed and are pruned. Keys are
+-- sorted, so that concurrent batches cannot deadlock.
 -- p_run_ats: when each job may start: splay and the pace of a catch-up move it, never the key.
 -- p_jobs: what the occurrences of each schedule become, as an array of objects.
 create function cronledger.enqueue_occurrences(
@@ -65,6 +66,7 @@ set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
 declare
   today bigint := cronledger.day_of_ids(cronledger.now());
 begin
+  perform cronledger.wait_for_pruning(p_logical_times);
   return query
   with spec as materialized (
     -- One look at the key for each schedule: a join without nested loops would read them all.
@@ -85,6 +87,7 @@ begin
                    as u(schedule_id, logical_time, run_at, version, utc_offset, fold, moved,
                         collapsed)
               join spec on spec.id = u.schedule_id and (spec.schedule).id is not null
+               and ((spec.schedule).pruned_to is null or u.logical_time >= (spec.schedule).pruned_to)
              order by u.schedule_id, u.logical_time) k),
   fresh as (
     insert into cronledger.occurrence

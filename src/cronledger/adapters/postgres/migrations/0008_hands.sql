@@ -30,7 +30,7 @@ begin
 end $$;
 
 -- Record that another scheduler ran a schedule of ours that it manages, once for each time; returns
--- how many were new. For schedules with `managed_by`, which are compared and never enqueued.
+-- how many were new. Times that are pruned are not. For schedules with `managed_by`, which are compared and never enqueued.
 create function cronledger.record_external(p_schedule text, p_logical_times timestamptz[])
 returns int language plpgsql as $$
 declare
@@ -42,6 +42,7 @@ begin
     raise exception 'there is no schedule % in the ledger; load its file first', p_schedule
       using errcode = 'no_data_found';
   end if;
+  perform cronledger.wait_for_pruning(p_logical_times);
   with fresh as (
     insert into cronledger.occurrence
            (schedule_id, logical_time, version, utc_offset, fold, moved, collapsed, via,
@@ -54,6 +55,8 @@ begin
       join cronledger.schedule_version v
         on v.schedule_id = line.id and v.effective_from <= t.at
        and (v.effective_to is null or t.at < v.effective_to)
+     where not exists (select from cronledger.schedule s
+                        where s.id = line.id and t.at < s.pruned_to)
      order by t.at
     on conflict do nothing
     returning 1)
