@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cronledger.core.tiers import EVERY, Choice
 from cronledger.errors import ConfigError, Problem
 from cronledger.observing import telemetry
 from cronledger.wiring import Store, clock, load_file, version, zones
@@ -40,6 +41,7 @@ class RunOptions:
     replace: bool = False
     web_config: Path | None = None
     ping_url: str | None = None
+    series: Choice = EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ def _sidecar(
         return Tools(database.ledger(), zone_data, heard, time, telemetry().span)
 
     session = database.session()
-    renderer = Renderer(telemetry().measured)
+    told = telemetry()
+    renderer = Renderer(options.series, told.measured if told.measures else None)
     instruments = Instruments(
         PostgresMeasured(session), PostgresQueue(session), renderer.render, _process_name()
     )

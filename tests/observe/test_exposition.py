@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from promtool import promtool
 from sample_facts import DRIFT, FILE, FULL, LEDGER, MINUTE, NOON, PROCESS, declared
 
-from cronledger.adapters.observe.metrics import Renderer, render
+from cronledger.adapters.observe.metrics import REMEMBERED, Renderer, render
 from cronledger.core.catalogue import CATALOGUE, Source
-from cronledger.core.exposition import Exposition
+from cronledger.core.exposition import Exposition, Form
 from cronledger.core.samples import Sample, samples_of
 from cronledger.core.snapshot import CounterReading, Facts, LedgerSnapshot, QueueFacts
 
@@ -32,7 +32,7 @@ read_open: Callable[[str], Iterable[Family]] = openmetrics.text_string_to_metric
 
 def read(exposition: Exposition) -> Series:
     """Every series of the text format by name and sorted labels."""
-    return series_in(parse_text(exposition.text.plain.decode()))
+    return series_in(parse_text(exposition.body(Form.TEXT).decode()))
 
 
 def series_in(families: Iterable[Family]) -> Series:
@@ -73,7 +73,7 @@ def test_every_series_has_exactly_the_labels_of_the_catalogue() -> None:
 
 def test_openmetrics_holds_the_same_series_as_the_text_format() -> None:
     exposition = Renderer().render(FULL)
-    found = series_in(read_open(exposition.openmetrics.plain.decode()))
+    found = series_in(read_open(exposition.body(Form.OPENMETRICS).decode()))
     expected = read(exposition)
     assert found.keys() == expected.keys()
     assert all(
@@ -85,7 +85,7 @@ def test_openmetrics_holds_the_same_series_as_the_text_format() -> None:
 def test_promtool_finds_nothing_to_say_about_the_exposition() -> None:
     done = subprocess.run(
         [promtool(), "check", "metrics"],
-        input=Renderer().render(FULL).text.plain,
+        input=Renderer().render(FULL).body(Form.TEXT),
         capture_output=True,
         check=False,
     )
@@ -94,16 +94,20 @@ def test_promtool_finds_nothing_to_say_about_the_exposition() -> None:
 
 def test_the_gzipped_form_is_the_plain_one() -> None:
     exposition = Renderer().render(FULL)
-    for body in (exposition.text, exposition.openmetrics):
-        assert gzip.decompress(body.gzipped) == body.plain
+    for plain, gzipped in (
+        (Form.TEXT, Form.TEXT_GZIP),
+        (Form.OPENMETRICS, Form.OPENMETRICS_GZIP),
+    ):
+        assert gzip.decompress(exposition.body(gzipped)) == exposition.body(plain)
 
 
 def test_the_same_facts_are_the_same_bytes() -> None:
-    assert Renderer().render(FULL) == Renderer().render(FULL)
+    for form in Form:
+        assert Renderer().render(FULL).body(form) == Renderer().render(FULL).body(form)
 
 
 def test_obs50_no_created_series_doubles_the_counters() -> None:
-    found = names(series_in(read_open(Renderer().render(FULL).openmetrics.plain.decode())))
+    found = names(series_in(read_open(Renderer().render(FULL).body(Form.OPENMETRICS).decode())))
     assert "cronledger_jobs_created_total" in found
     assert not [name for name in found if name.endswith("_created")]
 
@@ -151,21 +155,34 @@ def test_a_counter_that_was_always_there_is_not_reset_by_a_restart() -> None:
 
 def test_a_counter_met_later_is_born_at_0() -> None:
     renderer = Renderer()
-    renderer.render(Facts(PROCESS, FILE))
-    renderer.render(FULL)
+    read(renderer.render(Facts(PROCESS, FILE)))
+    read(renderer.render(FULL))
     late = CounterReading("cronledger_jobs_created_total", ("adhoc", "mail"), 5)
     facts = replace(FULL, ledger=replace(LEDGER, counters=(*LEDGER.counters, late)))
     labels = {"queue": "adhoc", "kind": "mail"}
+    renderer.render(facts)  # nobody scrapes this one
     assert of(read(renderer.render(facts)), late.metric, **labels) == 0
     assert of(read(renderer.render(facts)), late.metric, **labels) == 5
+
+
+def test_a_form_is_made_for_those_who_ask_and_prepared_if_they_did_lately() -> None:
+    renderer, written = Renderer(), []
+    first = renderer.render(FULL)
+    assert first.asked == set()
+    first.body(Form.OPENMETRICS_GZIP)
+    for _ in range(REMEMBERED):
+        exposition = renderer.render(FULL)
+        written.append(set(exposition.prepared))
+    assert written == [{Form.OPENMETRICS_GZIP}] * REMEMBERED
+    assert renderer.render(FULL).prepared == set()
 
 
 def test_obs41_a_schedule_that_left_the_file_vanishes_at_the_next_snapshot() -> None:
     renderer = Renderer()
     renderer.render(FULL)
     left = replace(FULL, file=replace(FILE, schedules=(declared("cleanup"),)))
-    assert 'schedule="report"' in Renderer().render(FULL).text.plain.decode()
-    assert 'schedule="report"' not in renderer.render(left).text.plain.decode()
+    assert 'schedule="report"' in Renderer().render(FULL).body(Form.TEXT).decode()
+    assert 'schedule="report"' not in renderer.render(left).body(Form.TEXT).decode()
 
 
 def test_a_queue_that_only_the_ledger_knows_is_shown() -> None:
@@ -194,7 +211,7 @@ def test_drift_of_a_schedule_that_is_not_in_the_file_is_left_out() -> None:
     stray = replace(DRIFT[0], schedule="gone")
     assert (
         'schedule="gone"'
-        not in Renderer().render(replace(FULL, drift=(stray,))).text.plain.decode()
+        not in Renderer().render(replace(FULL, drift=(stray,))).body(Form.TEXT).decode()
     )
 
 
@@ -217,7 +234,7 @@ def test_a_series_that_comes_twice_is_refused() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_label_value_comes_back_as_it_went_in(value: str) -> None:
     exposition = render([Sample("cronledger_jobs_created_total", ("q", value), 1)])
-    text = exposition.text.plain.decode()
+    text = exposition.body(Form.TEXT).decode()
     (sample,) = [s for f in parse_text(text) for s in f.samples]
     assert sample.labels == {"queue": "q", "kind": value}
     assert all(line.startswith(("#", "cronledger_")) for line in text.strip().split("\n"))
@@ -232,3 +249,14 @@ def test_spans_are_exported_in_seconds(span: timedelta) -> None:
 def test_samples_need_no_clock_and_come_once_each() -> None:
     keys = [(s.metric, s.labels) for s in samples_of(FULL)]
     assert len(keys) == len(set(keys))
+
+
+@given(st.floats())
+def test_any_value_comes_back_as_it_went_in(value: float) -> None:
+    exposition = render([Sample("cronledger_clock_skew_seconds", (), value)])
+    for families in (
+        parse_text(exposition.body(Form.TEXT).decode()),
+        read_open(exposition.body(Form.OPENMETRICS).decode()),
+    ):
+        (found,) = [s.value for f in families for s in f.samples]
+        assert found == value or (math.isnan(found) and math.isnan(value))

@@ -16,6 +16,7 @@ from sample_facts import FILE, FULL, LEDGER, NOON, PROCESS, declared
 from cronledger.adapters.observe.metrics import Renderer, render
 from cronledger.core.catalogue import CATALOGUE, KINDS_MAX, MetricType
 from cronledger.core.distribution import OF_PASSES, OF_SPANS, Distribution
+from cronledger.core.exposition import Form
 from cronledger.core.samples import Sample, samples_of
 from cronledger.core.snapshot import (
     CounterReading,
@@ -44,8 +45,8 @@ def test_buckets_hold_all_that_is_below_and_the_sum_is_that_of_all() -> None:
     name = "cronledger_reconcile_duration_seconds"
     exposition = render([Sample(name, ("expand",), spent)])
     texts = (
-        parse_text(exposition.text.plain.decode()),
-        read_open(exposition.openmetrics.plain.decode()),
+        parse_text(exposition.body(Form.TEXT).decode()),
+        read_open(exposition.body(Form.OPENMETRICS).decode()),
     )
     for families in texts:
         found = parts_of(families, name)
@@ -91,13 +92,13 @@ def test_what_a_declared_job_will_need_is_there_before_it_runs() -> None:
 
 def test_a_histogram_that_is_met_later_is_born_at_0() -> None:
     renderer = Renderer()
-    renderer.render(FULL)
+    renderer.render(FULL).body(Form.TEXT)
     late = Distribution.empty(OF_SPANS).observed(7.0, 3)
     reading = HistogramReading(RAN, ("billing", "cleanup", "dead"), late)
     facts = replace(FULL, ledger=replace(LEDGER, histograms=(reading,)))
     counts = []
     for _ in range(2):
-        text = renderer.render(facts).text.plain.decode()
+        text = renderer.render(facts).body(Form.TEXT).decode()
         [count] = [
             sample.value
             for family in parse_text(text)

@@ -15,7 +15,7 @@ import pytest
 from sample_facts import FULL
 
 from cronledger.adapters.observe.metrics import Renderer
-from cronledger.core.exposition import Body, Exposition
+from cronledger.core.exposition import CONTENT_TYPES, Exposition, Form
 from cronledger.errors import RefusedError
 from cronledger.http import Answers, Server
 
@@ -45,7 +45,7 @@ def open_files() -> int:
 def test_metrics_are_the_bytes_of_the_last_snapshot(url: str) -> None:
     answer = httpx.get(f"{url}/metrics", headers={"accept-encoding": "identity"})
     assert answer.status_code == 200
-    assert answer.content == EXPOSITION.text.plain
+    assert answer.content == EXPOSITION.body(Form.TEXT)
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "content-encoding" not in answer.headers
 
@@ -54,14 +54,14 @@ def test_metrics_are_gzipped_for_those_who_accept_it(url: str) -> None:
     with httpx.stream("GET", f"{url}/metrics", headers={"accept-encoding": "gzip"}) as answer:
         raw = b"".join(answer.iter_raw())
     assert answer.headers["content-encoding"] == "gzip"
-    assert gzip.decompress(raw) == EXPOSITION.text.plain
+    assert gzip.decompress(raw) == EXPOSITION.body(Form.TEXT)
 
 
 @pytest.mark.parametrize("refusal", ["gzip;q=0", "br, gzip; q=0.0", "deflate", "gzip;q=x"])
 def test_metrics_are_plain_for_those_who_do_not(url: str, refusal: str) -> None:
     answer = httpx.get(f"{url}/metrics", headers={"accept-encoding": refusal})
     assert "content-encoding" not in answer.headers
-    assert answer.content == EXPOSITION.text.plain
+    assert answer.content == EXPOSITION.body(Form.TEXT)
 
 
 PROMETHEUS = (
@@ -73,20 +73,20 @@ PROMETHEUS = (
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        (PROMETHEUS, EXPOSITION.openmetrics),
-        ("application/openmetrics-text", EXPOSITION.openmetrics),
-        ("application/openmetrics-text;q=0.2, text/plain", EXPOSITION.text),
-        ("application/openmetrics-text;q=0", EXPOSITION.text),
-        ("text/html", EXPOSITION.text),
-        ("*/*", EXPOSITION.text),
+        (PROMETHEUS, Form.OPENMETRICS),
+        ("application/openmetrics-text", Form.OPENMETRICS),
+        ("application/openmetrics-text;q=0.2, text/plain", Form.TEXT),
+        ("application/openmetrics-text;q=0", Form.TEXT),
+        ("text/html", Form.TEXT),
+        ("*/*", Form.TEXT),
     ],
 )
 def test_the_format_is_the_one_that_the_scraper_prefers(
-    url: str, accept: str, expected: Body
+    url: str, accept: str, expected: Form
 ) -> None:
     answer = httpx.get(f"{url}/metrics", headers={"accept": accept})
-    assert answer.content == expected.plain
-    assert answer.headers["content-type"] == expected.content_type
+    assert answer.content == EXPOSITION.body(expected)
+    assert answer.headers["content-type"] == CONTENT_TYPES[expected]
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
 
 
@@ -111,9 +111,9 @@ def test_the_next_scrape_serves_the_next_snapshot() -> None:
     later = Renderer().render(replace(FULL, drift=()))
     snapshots = [EXPOSITION, later]
     for url in serving(replace(FINE, exposition=lambda: snapshots[-1])):
-        assert httpx.get(f"{url}/metrics").content == later.text.plain
+        assert httpx.get(f"{url}/metrics").content == later.body(Form.TEXT)
         snapshots.append(EXPOSITION)
-        assert httpx.get(f"{url}/metrics").content == EXPOSITION.text.plain
+        assert httpx.get(f"{url}/metrics").content == EXPOSITION.body(Form.TEXT)
 
 
 def test_a_healthy_process_says_so(url: str) -> None:

@@ -15,7 +15,7 @@ from endpoints import EXPOSITION, FINE, served
 from certificates import basic, hash_of
 from commands import until
 from cronledger.adapters.passwords import check_password
-from cronledger.core.exposition import Body
+from cronledger.core.exposition import Exposition, Form
 from cronledger.core.web import Guard, Guards, WebSettings
 from cronledger.http import connection
 from cronledger.http.passwords import REMEMBERED_MAX, WAITING_MAX
@@ -44,7 +44,7 @@ def test_a_password_opens_metrics_and_page_and_probes_need_none() -> None:
             assert answer.headers["www-authenticate"].startswith('Basic realm="cronledger"')
             assert "cronledger_" not in answer.text
         answer = httpx.get(f"{url}/metrics", headers=basic("alice", "wonderland"))
-        assert answer.content == EXPOSITION.text.plain
+        assert answer.content == EXPOSITION.body(Form.TEXT)
         assert httpx.get(url, headers=basic("bob", "builder")).status_code == 200
         for path in ("/-/healthy", "/-/ready"):
             assert httpx.get(url + path).status_code == 200
@@ -195,7 +195,7 @@ def test_other_methods_are_told_which_there_are() -> None:
             assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
         head = httpx.head(f"{url}/metrics", headers={"accept-encoding": "identity"})
         assert (head.status_code, head.content) == (200, b"")
-        assert int(head.headers["content-length"]) == len(EXPOSITION.text.plain)
+        assert int(head.headers["content-length"]) == len(EXPOSITION.body(Form.TEXT))
 
 
 def connected(url: str) -> socket.socket:
@@ -243,15 +243,15 @@ def drip(client: socket.socket, enough: threading.Event) -> None:
 def test_an_answer_that_is_not_taken_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.2)
     monkeypatch.setattr(connection, "ANSWER_SECONDS_MAX", 0.3)
-    large = Body("text/plain", b"x" * 50_000_000, b"")
-    answers = replace(FINE, exposition=lambda: replace(EXPOSITION, text=large))
+    large = b"x" * 50_000_000
+    answers = replace(FINE, exposition=lambda: Exposition(lambda _: large))
     with served(answers=answers) as (url, server), connected(url) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         assert client.recv(1000).startswith(b"HTTP/1.1 200")
         until(lambda: not open_connections(server), "the connection is cut")
         whole = httpx.get(f"{url}/metrics", headers={"accept-encoding": "identity"})
-        assert whole.content == large.plain
+        assert whole.content == large
 
 
 def test_a_body_that_nobody_asked_for_does_not_hold_a_connection(

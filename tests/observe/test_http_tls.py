@@ -13,6 +13,7 @@ import pytest
 from endpoints import EXPOSITION, served
 
 from certificates import Authority, hash_of
+from cronledger.core.exposition import Form
 from cronledger.core.web import ClientAuth, Guard, Guards, Tls, TlsVersion, WebSettings
 from cronledger.errors import ConfigError
 from cronledger.http import server as server_module
@@ -36,7 +37,7 @@ def client_of(ca: Authority, client: tuple[Path, Path] | None = None) -> httpx.C
 def test_metrics_come_over_tls_and_only_so(ca: Authority, tls: Tls) -> None:
     with served(WebSettings(tls)) as (url, _), client_of(ca) as client:
         assert url.startswith("https://")
-        assert client.get(f"{url}/metrics").content == EXPOSITION.text.plain
+        assert client.get(f"{url}/metrics").content == EXPOSITION.body(Form.TEXT)
         with pytest.raises(httpx.TransportError):
             httpx.get(url.replace("https", "http"))
         with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
@@ -48,7 +49,7 @@ def test_curl_gets_them_too(ca: Authority, tls: Tls) -> None:
     with served(WebSettings(tls)) as (url, _):
         command = ["curl", "-sSf", "--compressed", "--cacert", str(ca.file), f"{url}/metrics"]
         got = subprocess.run(command, capture_output=True, check=True, timeout=20)
-    assert got.stdout == EXPOSITION.text.plain
+    assert got.stdout == EXPOSITION.body(Form.TEXT)
 
 
 def test_failed_handshakes_and_nonsense_are_not_printed(

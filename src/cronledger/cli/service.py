@@ -22,6 +22,7 @@ from cronledger.cli.options import (
     duration,
     file_path,
 )
+from cronledger.core.tiers import EVERY, Choice, PerSchedule
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ SIGNAL_SECONDS = 0.2
 WebConfig = Annotated[
     Path | None,
     typer.Option("--web-config", help="TLS, users and headers of the endpoint, in YAML."),
+]
+PerScheduleOption = Annotated[
+    PerSchedule,
+    typer.Option("--per-schedule", help="Which schedules have metrics of their own."),
+]
+PerScheduleMax = Annotated[
+    int,
+    typer.Option("--per-schedule-max", min=0, help="How many healthy ones have, at most."),
 ]
 PingUrl = Annotated[
     str | None,
@@ -62,6 +71,8 @@ def run(
     ] = "7d",
     web_config: WebConfig = None,
     ping_url: PingUrl = None,
+    per_schedule: PerScheduleOption = EVERY.per_schedule,
+    per_schedule_max: PerScheduleMax = EVERY.most,
     replace: Replace = False,
     database_url: Database = None,
 ) -> None:
@@ -79,6 +90,7 @@ def run(
         replace,
         web_config,
         ping_url or None,
+        Choice(per_schedule, per_schedule_max),
     )
     path = file_path(ctx, file)
     watch = Watch(path)  # before it is loaded, so that no change in between is overlooked

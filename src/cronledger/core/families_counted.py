@@ -175,6 +175,9 @@ COUNTED: tuple[Group, ...] = (
             "cronledger_leader": (
                 "Whether this sidecar leads, and measures for those that follow (1), or not (0)."
             ),
+            "cronledger_metrics_schedules_omitted": (
+                "Healthy schedules that a limit leaves without metrics of their own."
+            ),
             "cronledger_reconcile_interval_seconds": "Configured time between reconciles.",
             "cronledger_snapshot_timestamp_seconds": (
                 "Database time at which the exported measurements were taken; NaN if none was."

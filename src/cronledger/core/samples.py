@@ -53,6 +53,10 @@ class Sample:
 def samples_of(facts: Facts) -> Iterator[Sample]:
     """Every sample of one exposition, each series once, in no promised order."""
     yield from _of_file(facts.file)
+    for declared in facts.file.schedules:
+        if facts.shows(declared.schedule):
+            yield from _of_declared(declared)
+    yield Sample("cronledger_metrics_schedules_omitted", (), facts.omitted)
     yield from _of_process(facts.process, facts.file)
     yield Sample("cronledger_snapshot_timestamp_seconds", (), _taken_at(facts.ledger))
     if facts.ledger is not None:
@@ -64,9 +68,11 @@ def samples_of(facts: Facts) -> Iterator[Sample]:
             (),
             _epoch(facts.ledger.last_reconcile),
         )
-    declared = {schedule.schedule for schedule in facts.file.schedules}
+    ours = {schedule.schedule for schedule in facts.file.schedules}
     yield from chain.from_iterable(
-        _of_drift(drift) for drift in facts.drift if drift.schedule in declared
+        _of_drift(drift)
+        for drift in facts.drift
+        if drift.schedule in ours and facts.shows(drift.schedule)
     )
 
 
@@ -86,8 +92,6 @@ def _of_file(file: FileFacts) -> Iterator[Sample]:
     states = Counter(schedule.state for schedule in file.schedules)
     for state in ScheduleState:
         yield Sample("cronledger_schedules", (state,), states[state])
-    for schedule in file.schedules:
-        yield from _of_declared(schedule)
     for queue in file.queues:
         yield Sample(
             "cronledger_queue_delivery_objective_seconds",
@@ -195,8 +199,7 @@ def _of_schedules(ledger: LedgerSnapshot, facts: Facts) -> Iterator[Sample]:
     # A schedule that left the file vanishes here, whatever the ledger remembers of it.
     recorded = {schedule.schedule: schedule for schedule in ledger.schedules}
     missing = {drift.schedule: drift.oldest_missing for drift in facts.drift}
-    for declared in facts.file.schedules:
-        name = declared.schedule
+    for name in (s.schedule for s in facts.file.schedules if facts.shows(s.schedule)):
         found = recorded.get(name, ScheduleFacts(name))
         yield Sample(
             "cronledger_schedule_last_recorded_timestamp_seconds",

@@ -208,10 +208,17 @@ class Facts:
 
     `ledger` None: no reading has ever succeeded. When the database is away, hand in the last
     reading again: its `taken_at` tells its age. `drift` holds the schedules that a reconcile of
-    this process has looked at; the others have no drift series yet.
+    this process has looked at; the others have no drift series yet. `shown`: the schedules that
+    have series of their own (None: all), `omitted`: how many a limit left out.
     """
 
     process: ProcessFacts
     file: FileFacts
     ledger: LedgerSnapshot | None = None
     drift: tuple[DriftFacts, ...] = ()
+    shown: frozenset[str] | None = None
+    omitted: int = 0
+
+    def shows(self, schedule: str) -> bool:
+        """Whether a schedule has series of its own."""
+        return self.shown is None or schedule in self.shown

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from cronledger.core.exposition import Body, Exposition
+from cronledger.core.exposition import CONTENT_TYPES, Exposition, Form
 from cronledger.http.guards import HEALTHY, METRICS, READY
 
 # Reasons why not; none means yes.
@@ -81,15 +81,15 @@ def _negotiated(exposition: Exposition, request: Request) -> Response:
     accept = request.headers.get("accept", "")
     open_wish = _wish(accept, "application/openmetrics-text")
     wants_open = open_wish > 0 and open_wish >= _wish(accept, "text/plain")
-    body = exposition.openmetrics if wants_open else exposition.text
-    return _encoded(body, _wish(request.headers.get("accept-encoding", ""), "gzip") > 0)
-
-
-def _encoded(body: Body, gzipped: bool) -> Response:
-    headers = {"content-type": body.content_type, "vary": "Accept, Accept-Encoding"}
+    gzipped = _wish(request.headers.get("accept-encoding", ""), "gzip") > 0
+    if wants_open:
+        form = Form.OPENMETRICS_GZIP if gzipped else Form.OPENMETRICS
+    else:
+        form = Form.TEXT_GZIP if gzipped else Form.TEXT
+    headers = {"content-type": CONTENT_TYPES[form], "vary": "Accept, Accept-Encoding"}
     if gzipped:
         headers["content-encoding"] = "gzip"
-    return Response(body.gzipped if gzipped else body.plain, headers=headers)
+    return Response(exposition.body(form), headers=headers)
 
 
 def _wish(header: str, name: str) -> float:

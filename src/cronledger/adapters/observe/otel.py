@@ -59,6 +59,10 @@ class Collected(Telemetry):
     def on(self) -> bool:
         return self._provider is not None
 
+    @property
+    def measures(self) -> bool:
+        return self._metrics is not None
+
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
         # The message of an exception may quote what it was about; its type does not.

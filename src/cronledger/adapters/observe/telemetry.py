@@ -41,6 +41,11 @@ class Telemetry:
         """Whether anybody is told of attempts."""
         return False
 
+    @property
+    def measures(self) -> bool:
+        """Whether samples are sent to anybody."""
+        return False
+
     def span(self, _name: str) -> AbstractContextManager[None]:
         """What is done within is a span of that name; an error that it raises is noted."""
         return nullcontext()

@@ -110,11 +110,6 @@ def _sidecar() -> Row:
                 unit="s",
             ),
             lines(
-                "Which replica leads",
-                "One at 1, the others at 0. It reconciles and measures for all; every one ticks.",
-                Query(f"cronledger_leader{{{JOB}}}", "{{instance}}"),
-            ),
-            lines(
                 "Snapshot duration by replica",
                 "Grows with what is active, never with history; if it does, `cronledger doctor`.",
                 Query(f"cronledger_snapshot_duration_seconds{{{JOB}}}", "{{instance}}"),
@@ -156,6 +151,16 @@ def _replicas() -> Row:
                 width=24,
                 height=4,
                 thresholds=ANY_IS_GREEN,
+            ),
+            lines(
+                "Which replica leads",
+                "One at 1, the others at 0. It reconciles and measures for all; every one ticks.",
+                Query(f"cronledger_leader{{{JOB}}}", "{{instance}}"),
+            ),
+            lines(
+                "Healthy schedules without metrics of their own",
+                "Above 0: `--per-schedule-max` leaves them out; they are shown once unhealthy.",
+                Query(f"cronledger_metrics_schedules_omitted{{{JOB}}}", "{{instance}}"),
             ),
             _table(
                 "Build by replica",
