@@ -171,8 +171,8 @@ def test_only_one_process_at_a_time_decides_on_a_schedule(
     loaded: World, any_database: str, session_for: Callable[..., Session]
 ) -> None:
     (h,), (g,) = loaded.ledger.standings(["h"]), loaded.ledger.standings(["g"])
-    other = World(session_for(any_database), loaded.zones)
-    other.sql("set lock_timeout to '50ms'")
+    soon = timedelta(milliseconds=50)
+    other = World(session_for(any_database), loaded.zones, patience=soon)
     with loaded.ledger.deciding([h.id]):
         with other.ledger.deciding([g.id]) as free:
             assert list(free) == [g.id]
