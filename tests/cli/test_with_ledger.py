@@ -210,7 +210,7 @@ def test_explain_tells_the_four_stages_of_a_key(place: Place) -> None:
     key, other = "h:2026-03-01T05:00:00Z", "h:2026-03-01T05:00:01Z"
     told = place.cli("explain", key, "--database", place.database)
     assert told.code == 0
-    assert told.out.splitlines()[0].startswith(f"{key}: late, due ")
+    assert told.out.splitlines()[0].startswith(f"{key}: late, eligible, due ")
     for stage in ("recorded", "enqueued", "claimed", "effect committed"):
         assert stage in told.out
     row = place.cli("explain", key, "--database", place.database, "-o", "json").json

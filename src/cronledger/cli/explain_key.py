@@ -106,7 +106,13 @@ def _say_why_not(key: OccurrenceKey, found: _Found) -> None:
 
 def _say(key: OccurrenceKey, finding: Finding, row: Mapping[str, Any]) -> None:
     reason = f" ({finding.reason})" if finding.reason else ""
-    render.say(f"{key}: {finding.occurrence_class}{reason}, due {human_span(finding.age)} ago")
+    finer = str(finding.fate).replace("_", " ")
+    more = f", {finer}" if finer != finding.occurrence_class else ""
+    render.say(
+        f"{key}: {finding.occurrence_class}{reason}{more}, due {human_span(finding.age)} ago"
+    )
+    if finding.cause is not None:
+        render.say(f"  likely {finding.cause}: {finding.cause.words}")
     for stage in STAGES:
         name = stage.removesuffix("_at").replace("committed", "effect committed")
         render.say(f"  {name:<16} {format_instant(row[stage]) if row[stage] else '-'}")
@@ -125,7 +131,9 @@ def key_row(key: OccurrenceKey, finding: Finding) -> dict[str, Any]:
         "schedule": key.schedule,
         "logical_time": key.logical_time,
         "class": str(finding.occurrence_class),
+        "fate": str(finding.fate),
         "reason": str(finding.reason) if finding.reason else None,
+        "cause": str(finding.cause) if finding.cause else None,
         "age_seconds": round(finding.age.total_seconds(), 3),
         "state": stages.state if stages else None,
         "job_id": stages.job_id if stages else None,

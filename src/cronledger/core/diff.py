@@ -1,4 +1,4 @@
-"""Expected against recorded: the class of every key, by set difference.
+"""Expected against recorded: the class and the fate of every key, by set difference.
 
 A key is missing when it is expected, past grace, and neither recorded nor left out, and when no
 record of that time was ever dropped. Its class says the worst that is true of it.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from cronledger.core.causes import Cause
 from cronledger.core.instants import from_epoch
 from cronledger.core.plan import LeftOut, Reason
 
@@ -35,6 +36,28 @@ class OccurrenceClass(StrEnum):
     COMPLETED = "completed"
 
 
+class Fate(StrEnum):
+    """What became of a key, in one word; its class says what to act on.
+
+    Completed on time is within the schedule's objective, whether it was recorded late or not.
+    """
+
+    MISSING = "missing"
+    UNEXPECTED = "unexpected"
+    ORPHANED = "orphaned"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+    OMITTED = "omitted"
+    SUPPRESSED = "suppressed"
+    PRUNED = "pruned"
+    RETRYING = "retrying"
+    RUNNING = "running"
+    ELIGIBLE = "eligible"
+    SCHEDULED = "scheduled"
+    COMPLETED_LATE = "completed_late"
+    COMPLETED_ON_TIME = "completed_on_time"
+
+
 @dataclass(frozen=True, slots=True)
 class Stages:
     """The four stages of a recorded occurrence, never merged; None is not reached.
@@ -53,13 +76,19 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One key and its class. `age`: how long ago its logical time was."""
+    """One key, its class and its fate. `age`: how long ago its logical time was.
+
+    `reason`: why it was left out. `cause`: where an unexpected one likely comes from, if that was
+    asked for.
+    """
 
     epoch: int
     occurrence_class: OccurrenceClass
     age: timedelta
+    fate: Fate
     reason: Reason | None = None
     stages: Stages | None = None
+    cause: Cause | None = None
 
 
 def reasons_of(epochs: Sequence[int], left_out: Sequence[LeftOut]) -> Mapping[int, Reason]:
@@ -73,10 +102,11 @@ def reasons_of(epochs: Sequence[int], left_out: Sequence[LeftOut]) -> Mapping[in
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a schedule's keys are judged by: how long one may lack a record, and before when a
-    record may have been dropped (None: none was)."""
+    """What a schedule's keys are judged by: how long one may lack a record, how long it may stay
+    unfinished, and before when a record may have been dropped (None: none was)."""
 
     grace: timedelta
+    objective: timedelta
     pruned_to: datetime | None = None
 
 
@@ -90,28 +120,44 @@ def classify_absent(
         reason = reasons.get(epoch)
         if reason is not None:
             left = OccurrenceClass.SUPPRESSED if reason.suppresses else OccurrenceClass.OMITTED
-            yield Finding(epoch, left, age, reason)
+            yield Finding(epoch, left, age, Fate(left), reason)
         elif bounds.pruned_to is not None and logical_time < bounds.pruned_to:
-            yield Finding(epoch, OccurrenceClass.PRUNED, age)
+            yield Finding(epoch, OccurrenceClass.PRUNED, age, Fate.PRUNED)
         elif age > bounds.grace:
-            yield Finding(epoch, OccurrenceClass.MISSING, age)
+            yield Finding(epoch, OccurrenceClass.MISSING, age, Fate.MISSING)
 
 
 def classify_recorded(
-    epoch: int, stages: Stages, is_expected: bool, grace: timedelta, now: datetime
+    epoch: int, stages: Stages, bounds: Bounds, now: datetime, cause: Cause | None = None
 ) -> Finding:
-    """The finding for a recorded key: the worst that is true of it."""
+    """The finding for a recorded key: the worst that is true of it. `cause`: it is unexpected."""
     logical_time = from_epoch(epoch)
-    if not is_expected:
+    if cause is not None:
         found = OccurrenceClass.UNEXPECTED
     elif stages.state is None and stages.via != EXTERNAL:
         found = OccurrenceClass.ORPHANED
     elif stages.state in (OccurrenceClass.DEAD, OccurrenceClass.CANCELLED):
         found = OccurrenceClass(stages.state)
-    elif stages.recorded_at > logical_time + grace:
+    elif stages.recorded_at > logical_time + bounds.grace:
         found = OccurrenceClass.LATE
-    elif stages.via == EXTERNAL or stages.state == OccurrenceClass.COMPLETED:
+    elif _is_completed(stages):
         found = OccurrenceClass.COMPLETED
     else:
         found = OccurrenceClass.RUNNING
-    return Finding(epoch, found, now - logical_time, None, stages)
+    fate = _fate(found, stages, logical_time + bounds.objective)
+    return Finding(epoch, found, now - logical_time, fate, None, stages, cause)
+
+
+def _is_completed(stages: Stages) -> bool:
+    return stages.via == EXTERNAL or stages.state == OccurrenceClass.COMPLETED
+
+
+def _fate(found: OccurrenceClass, stages: Stages, latest: datetime) -> Fate:
+    """The class itself, except where that leaves open how far the job came."""
+    if found not in (OccurrenceClass.LATE, OccurrenceClass.COMPLETED, OccurrenceClass.RUNNING):
+        return Fate(found)
+    if _is_completed(stages):
+        # Of another scheduler's run only its record is known.
+        ended = stages.committed_at or stages.recorded_at
+        return Fate.COMPLETED_LATE if ended > latest else Fate.COMPLETED_ON_TIME
+    return Fate.RUNNING if stages.state == "leased" else Fate(str(stages.state))

@@ -82,7 +82,7 @@ def owed(versions: Sequence[Version], epochs: Iterable[int], zone_of: ZoneOf) ->
     """The occurrences at `epochs` (ascending, each owed by some version), with their context."""
     wanted = sorted(epochs)
     for version in versions:
-        mine = [e for e in wanted if _in_force(version, e)]
+        mine = [e for e in wanted if version.is_in_force(from_epoch(e))]
         if not mine:
             continue
         zone = clock_of(version, zone_of)
@@ -92,12 +92,6 @@ def owed(versions: Sequence[Version], epochs: Iterable[int], zone_of: ZoneOf) ->
             for occurrence in expand(version.timing, zone, window):
                 if occurrence.instant in chosen:
                     yield Owed(version.number, occurrence)
-
-
-def _in_force(version: Version, epoch: int) -> bool:
-    instant = from_epoch(epoch)
-    ends = version.effective_to
-    return version.effective_from <= instant and (ends is None or instant < ends)
 
 
 def _spans(version: Version, epochs: Sequence[int]) -> Iterator[Window]:

@@ -291,6 +291,10 @@ class Version:
     timing: Timing
     zone: Zone | None = None
 
+    def is_in_force(self, at: datetime) -> bool:
+        """Whether this version decides what is owed at an instant."""
+        return self.effective_from <= at and (self.effective_to is None or at < self.effective_to)
+
     def share_of(self, window: Window) -> Window:
         """The part of `window` in which this version is in force."""
         return window.intersect(self.effective_from, self.effective_to)

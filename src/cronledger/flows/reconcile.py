@@ -14,8 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from cronledger.core.causes import Cause, causes, namesakes
 from cronledger.core.diff import (
     Bounds,
+    Fate,
     Finding,
     OccurrenceClass,
     classify_absent,
@@ -38,7 +40,8 @@ ROUND_KEYS = 400_000
 DETAILED_KEYS = 20_000
 # Of schedules that owe little, so many slices make a round.
 ROUND_SLICES = 200
-DEFAULT_GRACE = timedelta(minutes=5)  # for schedules that no file knows any more
+# For schedules that no file knows any more.
+DEFAULT_GRACE, DEFAULT_OBJECTIVE = timedelta(minutes=5), timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Drift:
 
     `history`: what the days that the window touches keep of occurrences that were dropped. Without
     details there is none, and only missing, omitted, suppressed, unexpected and orphaned keys are
-    found.
+    found, without causes.
     """
 
     schedule: str
@@ -131,7 +134,7 @@ def _compared(
     with sources.phase("expand"):
         known = sorted(ledger.standings(names), key=lambda standing: standing.name)
     most = DETAILED_KEYS if details else SLICE_KEYS
-    compare = _Compare(ours, sources, now)
+    compare = _Compare(ours, known, sources, now)
     for looks in _rounds(_looks(known, window, now, most), most if details else ROUND_KEYS):
         yield from compare.detailed(looks) if details else compare.plain(looks)
 
@@ -175,6 +178,7 @@ class _Compare:
     """Compares one round of looks after another."""
 
     ours: Mapping[str, Schedule]
+    known: Sequence[Standing]
     sources: _Sources
     now: datetime
 
@@ -215,11 +219,11 @@ class _Compare:
             known = _within(look.window, list(rows))
             owed = self._owed(look)
             absent, unexpected = difference(Packed.of(owed), Packed.of(known))
-            surprising = set(unexpected)
+            found = self._causes(look, unexpected)
+            bounds = self._bounds(look)
             findings = list(self._absent(look, absent, left_out.get(look.standing.id, ())))
-            grace = self._grace(look)
             findings += [
-                classify_recorded(epoch, rows[epoch], epoch not in surprising, grace, self.now)
+                classify_recorded(epoch, rows[epoch], bounds, self.now, found.get(epoch))
                 for epoch in known
             ]
             drift = _drift(look, len(owed), len(known), findings)
@@ -234,23 +238,32 @@ class _Compare:
     def _owed(self, look: _Look) -> list[int]:
         return expected(look.standing.versions, look.window, self.sources.zones.load)
 
-    def _grace(self, look: _Look) -> timedelta:
-        schedule = self.ours.get(look.standing.name)
-        return schedule.grace if schedule is not None else DEFAULT_GRACE
+    def _bounds(self, look: _Look) -> Bounds:
+        schedule, pruned_to = self.ours.get(look.standing.name), look.standing.pruned_to
+        if schedule is None:
+            return Bounds(DEFAULT_GRACE, DEFAULT_OBJECTIVE, pruned_to)
+        return Bounds(schedule.grace, schedule.objective, pruned_to)
+
+    def _causes(self, look: _Look, unexpected: Sequence[int]) -> Mapping[int, Cause]:
+        if not unexpected:
+            return {}
+        ids = {name: schedule.id for name, schedule in self.ours.items()}
+        kin = namesakes(look.standing, self.known, ids)
+        return causes(unexpected, look.standing, kin, self.sources.zones.load)
 
     def _absent(
         self, look: _Look, absent: Sequence[int], left_out: Sequence[LeftOut]
     ) -> Iterator[Finding]:
         schedule = self.ours.get(look.standing.name)
         reasons = _reasons(schedule, absent, left_out)
-        bounds = Bounds(self._grace(look), look.standing.pruned_to)
-        return classify_absent(absent, reasons, bounds, self.now)
+        return classify_absent(absent, reasons, self._bounds(look), self.now)
 
     def _of_class(
         self, occurrence_class: OccurrenceClass, epochs: Sequence[int]
     ) -> Iterator[Finding]:
         for epoch in epochs:
-            yield Finding(epoch, occurrence_class, self.now - from_epoch(epoch))
+            age = self.now - from_epoch(epoch)
+            yield Finding(epoch, occurrence_class, age, Fate(occurrence_class))
 
 
 def _drift(look: _Look, owing: int, knowing: int, findings: list[Finding]) -> Drift:
