@@ -13,7 +13,8 @@ from brute_force import RANGES, ROWS, Edition, Truth, Verdict
 from cronledger.adapters.postgres.prune import PostgresPrune
 from cronledger.core.instants import from_epoch
 from cronledger.flows import reconcile as flow
-from cronledger.flows.reconcile import Drift, Rest, reconcile
+from cronledger.flows.reconcile import Drift, reconcile
+from cronledger.flows.slicing import Rest
 from ledgers import World, time, window
 
 START = "2026-03-27T00:00:30"  # the clocks of London go forward on the 29th

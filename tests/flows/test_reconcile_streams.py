@@ -10,7 +10,8 @@ from cronledger.core.diff import OccurrenceClass
 from cronledger.core.keys import OccurrenceKey
 from cronledger.flows import reconcile as flow
 from cronledger.flows.measure import drift_facts
-from cronledger.flows.reconcile import Rest, reconcile
+from cronledger.flows.reconcile import reconcile
+from cronledger.flows.slicing import Rest
 from ledgers import World, minutes, window
 
 LINES = (
