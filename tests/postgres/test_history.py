@@ -97,7 +97,7 @@ def test_nobody_enqueues_what_is_pruned(old: World) -> None:
     old.at(LATER)
     prune(old)
     before = old.recorded()
-    long = file_of(LINE.replace("P29D", "P90D"))
+    long = file_of(LINE.replace("window: P29D, max: 10000", "window: P90D, max: 710"))
     schedule = long.schedules["h"]
     old.file = replace(old.file, schedules=long.schedules)
     old.sql("update cronledger.schedule set decided_to = '2026-03-01T00:30:00Z'")
@@ -105,6 +105,7 @@ def test_nobody_enqueues_what_is_pruned(old: World) -> None:
     assert [key for key in old.recorded() if key not in before] == minutes(
         "h", "2026-03-04T01:00", 29 * 24 + 12, 3600
     )
+    assert old.left_out() == [], "a tick does not even look there"
     ordered = order(old.drifts(*SPAN), old.file.schedules, {*OccurrenceClass}, None)
     written = old.sql("select count(*) as n from cronledger.occurrence")
     key = OccurrenceKey("h", datetime(2026, 3, 1, 6, tzinfo=UTC))

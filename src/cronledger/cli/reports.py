@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cronledger.cli import render
+from cronledger.cli.comparison import Comparison, say_where_to_go_on
+from cronledger.cli.comparison import compared as compare
 from cronledger.cli.explain_key import key_row
 from cronledger.cli.options import (
     Actor,
@@ -23,42 +23,21 @@ from cronledger.cli.options import (
     To,
     Words,
     by_whom,
-    database,
-    load,
-    pick,
-    split_words,
-    window,
 )
 from cronledger.cli.render import Format
-from cronledger.core.instants import Window, format_instant, from_epoch
+from cronledger.core.instants import format_instant, from_epoch
 from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.diff import OccurrenceClass
-    from cronledger.core.schedule import ScheduleFile
     from cronledger.flows.backfill import Filling
     from cronledger.flows.reconcile import Drift
-    from cronledger.ports import Ledger, Zones
 
-DEFAULT_SINCE = timedelta(days=7)
 # Classes that a table leaves out unless they are asked for.
 FINE = frozenset({"completed", "running", "pruned"})
 COLUMNS = ("key", "class", "reason", "age", "state", "recorded_at", "claimed_at", "committed_at")
 FILLABLE = frozenset({"missing", "omitted"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """What a command compares: the file's schedules (all that the ledger knows if `only` is None)
-    over a window, as of `now`."""
-
-    file: ScheduleFile
-    zones: Zones
-    ledger: Ledger
-    window: Window
-    now: datetime
-    drifts: list[Drift]
 
 
 def reconcile(
@@ -73,6 +52,9 @@ def reconcile(
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit 1 if a key is in one of these classes (a,b).")
     ] = "missing",
+    after: Annotated[
+        str | None, typer.Option("--after", help="Go on after this key, where a run stopped.")
+    ] = None,
     database_url: Database = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -83,7 +65,7 @@ def reconcile(
     shown = set(_classes(only, "--only")) if only is not None else set(OccurrenceClass)
     if only is None and output is Format.TABLE:
         shown -= FINE
-    with _compared(ctx, database_url, words, (start, end, since)) as compared:
+    with compare(ctx, database_url, words, (start, end, since), after) as compared:
         pass  # everything was read; the report needs no connection
     counts = Counter(f.occurrence_class for drift in compared.drifts for f in drift.findings)
     rows = _rows(compared.drifts, shown)
@@ -95,10 +77,14 @@ def reconcile(
         "now": compared.now,
         "window": {"from": compared.window.start, "to": compared.window.end},
         "summary": {str(word): counts[word] for word in OccurrenceClass},
+        "interrupted_after": str(compared.reached) if compared.reached else None,
     }
     render.show(output, "occurrences", rows, COLUMNS, extra)
     if output is Format.TABLE:
         _summarise(compared, counts)
+    if compared.reached is not None:
+        say_where_to_go_on(compared)
+        raise KeyboardInterrupt
     if any(counts[word] for word in failing):
         raise typer.Exit(1)
 
@@ -126,7 +112,9 @@ def backfill(
 
     wanted = set(_classes(f"missing,{include or ''}", "--include", FILLABLE))
     by = by_whom(actor, reason) if apply else None
-    with _compared(ctx, database_url, words, (start, end, since)) as compared:
+    with compare(ctx, database_url, words, (start, end, since)) as compared:
+        if compared.reached is not None:
+            raise KeyboardInterrupt
         ordered = order(compared.drifts, compared.file.schedules, wanted, limit)
         written = 0
         if by is not None:
@@ -145,39 +133,6 @@ def backfill(
         _say_filled(apply, ordered.total, written, ordered.left)
 
 
-@contextmanager
-def _compared(
-    ctx: typer.Context,
-    database_url: str | None,
-    words: Words,
-    bounds: tuple[str | None, str | None, str | None],
-) -> Iterator[_Comparison]:
-    """The comparison that a command asked for; its database is open meanwhile."""
-    from cronledger.flows.reconcile import reconcile as compare
-
-    path, names = split_words(ctx, words)
-    file, zones = load(path)
-    with database(ctx, database_url, "reconcile") as store:
-        ledger = store.ledger()
-        only = _chosen(file, names, ledger)
-        now = ledger.now()
-        chosen = window(now, *bounds, DEFAULT_SINCE)
-        drifts = list(compare(file.schedules, ledger, zones, chosen, only=only))
-        strange = set(only or file.schedules) - {drift.schedule for drift in drifts}
-        for name in sorted(strange):
-            render.tell(
-                f"{name} was never loaded, so it owes nothing yet; `tick` or `run` loads it"
-            )
-        yield _Comparison(file, zones, ledger, chosen, now, drifts)
-
-
-def _chosen(file: ScheduleFile, names: Sequence[str], ledger: Ledger) -> list[str] | None:
-    """The schedules named, of the file or ended in the ledger; None is all."""
-    ended = {s.name for s in ledger.standings(names)} - set(file.schedules) if names else set()
-    in_file = [name for name in names if name not in ended]
-    return [*(pick(file, in_file) if in_file else ()), *sorted(ended)] if names else None
-
-
 def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[dict[str, Any]]:
     return [
         key_row(OccurrenceKey(drift.schedule, from_epoch(finding.epoch)), finding)
@@ -187,7 +142,7 @@ def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[d
     ]
 
 
-def _summarise(compared: _Comparison, counts: Counter[OccurrenceClass]) -> None:
+def _summarise(compared: Comparison, counts: Counter[OccurrenceClass]) -> None:
     drifts = compared.drifts
     expected = sum(drift.expected for drift in drifts)
     recorded = sum(drift.recorded for drift in drifts)
@@ -196,7 +151,8 @@ def _summarise(compared: _Comparison, counts: Counter[OccurrenceClass]) -> None:
     if expected > known:
         words.append(f"{expected - known} not recorded and within grace")
     span = f"{format_instant(compared.window.start)} to {format_instant(compared.window.end)}"
-    schedules = f"{len(drifts)} schedule{'s' * (len(drifts) != 1)}"
+    number = len({drift.schedule for drift in drifts})
+    schedules = f"{number} schedule{'s' * (number != 1)}"
     render.say(
         f"{span}: {schedules}, {expected} expected, {recorded} recorded; "
         f"{', '.join(words) or 'nothing was due'}"
@@ -214,7 +170,7 @@ def _states(drifts: Sequence[Drift], word: str) -> str:
     return f" ({', '.join(f'{n} {state}' for state, n in sorted(states.items()) if state)})"
 
 
-def _hint(compared: _Comparison, word: str, include: str) -> None:
+def _hint(compared: Comparison, word: str, include: str) -> None:
     """The command that fills keys of a class, if the file says what their jobs are."""
     from cronledger.core.schedule import known_as
 
