@@ -67,11 +67,11 @@ def difference(expected: Packed, recorded: Packed) -> tuple[list[int], list[int]
     owed, known = expected.block, recorded.block
     absent: array[int] = array("q")
     unexpected: array[int] = array("q")
-    with memoryview(owed).cast("B") as left, memoryview(known).cast("B") as right:
+    with memoryview(owed) as left, memoryview(known) as right:
         here = there = 0
         while here < len(owed) and there < len(known):
             if owed[here] == known[there]:
-                run = _common(left[here * _SIZE :], right[there * _SIZE :])
+                run = _common(left[here:], right[there:])
                 here, there = here + run, there + run
             elif owed[here] < known[there]:
                 absent.append(owed[here])
@@ -85,13 +85,15 @@ def difference(expected: Packed, recorded: Packed) -> tuple[list[int], list[int]
 
 
 def _common(left: memoryview, right: memoryview) -> int:
-    """How many keys both begin with; found by ever longer steps, so that few cost little."""
-    most = min(len(left), len(right)) // _SIZE
+    """How many keys both begin with; found by ever longer steps, so that few cost little.
+
+    Views of whole keys: Python compares views item by item, and bytes are eight times as many.
+    """
+    most = min(len(left), len(right))
     known, step = 0, 1
     while known < most and step:
         end = min(known + step, most)
-        same = left[known * _SIZE : end * _SIZE] == right[known * _SIZE : end * _SIZE]
-        if same:
+        if left[known:end] == right[known:end]:
             known = end
             step *= 2
         elif end - known == 1:
