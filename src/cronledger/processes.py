@@ -146,7 +146,8 @@ def _sidecar(
     from cronledger.adapters.postgres.queue import PostgresQueue
     from cronledger.adapters.postgres.snapshot import PostgresMeasured
     from cronledger.daemon.measurer import Instruments, Measurer
-    from cronledger.daemon.passes import Pruner, Reconciler, Ticker, Tools
+    from cronledger.daemon.passes import Pruner, Ticker, Tools
+    from cronledger.daemon.reconciler import Reconciler
     from cronledger.daemon.sidecar import Passes, Sidecar
 
     zone_data, time = zones(), clock()

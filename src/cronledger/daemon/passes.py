@@ -1,5 +1,4 @@
-"""What the loops of the sidecar do in one pass, and how long they then wait; measuring has a
-module of its own."""
+"""What ticking and pruning do in one pass, and how long they then wait."""
 
 from __future__ import annotations
 
@@ -7,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 
-from cronledger.core.events import Followed, HistoryPruned, Reconciled, ReloadFailed
-from cronledger.core.instants import Window
+from cronledger.core.events import HistoryPruned, ReloadFailed
 from cronledger.core.schedule import Schedule, ScheduleFile
 from cronledger.core.timeline import next_owed, timeline
 from cronledger.daemon.board import Board
 from cronledger.daemon.stopwatch import Stopwatch
 from cronledger.errors import RefusedError
-from cronledger.flows import reconcile
-from cronledger.flows.measure import drift_facts
 from cronledger.flows.tick import Moment, note, tick
 from cronledger.ports import Clock, Ledger, Observe, Prune, Within, Zones, untraced
 
@@ -24,9 +20,6 @@ SWEEP = timedelta(minutes=5)
 # The longest wait; the database's clock may have been set meanwhile.
 WAIT_MAX = timedelta(seconds=60)
 PRUNE = timedelta(hours=1)
-FIRST_TICK_WAIT = timedelta(milliseconds=200)
-# A reconcile that is older than so many intervals should have been followed by another.
-LATE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,56 +108,6 @@ class Ticker:
     def _following(self, schedule: Schedule, now: datetime) -> datetime | None:
         found = next_owed(timeline(schedule), now, 1, self._zones.load)
         return found[0].logical_time if found else None
-
-
-class Reconciler:
-    """If this sidecar leads, compares what the lookback owed with what is recorded."""
-
-    def __init__(self, board: Board, tools: Tools, lookback: timedelta) -> None:
-        self._board, self._ledger, self._zones = board, tools.ledger, tools.zones
-        self._observe, self._clock = tools.observe, tools.clock
-        self._lookback, self._within = lookback, tools.within
-
-    def once(self) -> timedelta:
-        """One pass over every schedule that the ledger knows."""
-        board = self._board
-        if not board.ticked or board.leads is None:
-            # Before the first sweep, what fell due while we were away looks missing and is not.
-            return FIRST_TICK_WAIT
-        if board.leads:
-            stopwatch = Stopwatch(self._clock)
-            try:
-                with self._within("reconcile"):
-                    self._compare(stopwatch)
-            finally:
-                board.spent(stopwatch.spent)
-        else:
-            self._follow()
-        return board.reconcile_interval
-
-    def _compare(self, stopwatch: Stopwatch) -> None:
-        began = self._clock.monotonic()
-        now = self._ledger.now()
-        window = Window(now - self._lookback, now)
-        schedules = self._board.file.schedules
-        drifts = reconcile.watch(schedules, self._ledger, self._zones, window, stopwatch.phase)
-        found = drift_facts(drifts)
-        self._ledger.reconciled()
-        self._board.drift = found
-        self._observe(
-            Reconciled(
-                missing=sum(drift.missing for drift in found),
-                unexpected=sum(drift.unexpected for drift in found),
-                orphaned=sum(drift.orphaned for drift in found),
-                duration=self._clock.monotonic() - began,
-            )
-        )
-
-    def _follow(self) -> None:
-        at = self._board.ledger.last_reconcile if self._board.ledger is not None else None
-        late = self._board.reconcile_interval * LATE
-        fresh = at is not None and self._ledger.now() - at <= late
-        self._observe(Followed(at, fresh))
 
 
 class Pruner:

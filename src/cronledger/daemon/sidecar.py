@@ -12,7 +12,8 @@ from cronledger.core.schedule import ScheduleFile
 from cronledger.daemon.board import Board
 from cronledger.daemon.loop import Loop
 from cronledger.daemon.measurer import Measurer
-from cronledger.daemon.passes import PRUNE, WAIT_MAX, Pruner, Reconciler, Ticker
+from cronledger.daemon.passes import PRUNE, WAIT_MAX, Pruner, Ticker
+from cronledger.daemon.reconciler import Reconciler
 from cronledger.errors import ConfigError, CronledgerError
 from cronledger.ports import Clock, Observe
 

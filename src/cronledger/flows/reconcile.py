@@ -87,12 +87,17 @@ def reconcile(
 
 
 def watch(
-    schedules: Mapping[str, Schedule], ledger: Ledger, zones: Zones, window: Window, phase: Within
+    schedules: Mapping[str, Schedule],
+    ledger: Ledger,
+    zones: Zones,
+    window: Window,
+    phase: Within,
+    only: Collection[str] | None = None,
 ) -> Iterator[Drift]:
-    """As `reconcile`, of every schedule and without details; `phase` is entered for each part of
-    the work (expand, compare)."""
+    """As `reconcile`, without details; `phase` is entered for each part of the work (expand,
+    compare)."""
     sources = _Sources(ledger, zones, phase)
-    yield from _compared(schedules, sources, window, only=None, details=False)
+    yield from _compared(schedules, sources, window, only, details=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 
 from cronledger.adapters.observe.text import lines_of, openmetrics, text
 from cronledger.core.catalogue import CATALOGUE, Source
@@ -38,67 +37,63 @@ class Renderer:
     def __init__(self, choice: Choice = EVERY, also: Also | None = None) -> None:
         self._choice, self._also = choice, also
         self._unhealthy_at: Mapping[str, datetime] = {}
-        self._recent: deque[Exposition] = deque(maxlen=REMEMBERED)
-        self._last: _Pages | None = None
+        # Of expositions only what they were asked for: each of them may be megabytes.
+        self._asked: deque[set[Form]] = deque(maxlen=REMEMBERED)
+        self._last: tuple[set[Form], _Pages] | None = None
         self._shown: frozenset[Series] | None = None
 
     def render(self, facts: Facts) -> Exposition:
         """The exposition of `facts`."""
-        if self._last is not None and (self._recent[-1].asked or self._also is not None):
-            self._note_shown(self._last)
+        self._note_shown()
         chosen = shown(facts, self._choice, self._unhealthy_at)
         self._unhealthy_at = chosen.unhealthy_at
         facts = replace(facts, shown=chosen.names, omitted=chosen.omitted)
-        pages = self._last = _Pages(facts, self._shown)
+        pages = _Pages(facts, self._shown)
         exposition = Exposition(pages.write)
-        exposition.prepare(set().union(*(recent.asked for recent in self._recent)))
-        self._recent.append(exposition)
+        exposition.prepare(set().union(*self._asked))
+        self._asked.append(exposition.asked)
+        self._last = exposition.asked, pages
         if self._also is not None:
-            self._also(pages.samples)
+            self._also(pages.samples())
         return exposition
 
-    def _note_shown(self, pages: _Pages) -> None:
-        if pages.counters is not None:
+    def _note_shown(self) -> None:
+        if self._last is None:
+            return
+        asked, pages = self._last
+        if pages.counters is not None and (asked or self._also is not None):
             self._shown = pages.counters | (self._shown or frozenset())
 
 
 class _Pages:
-    """What the forms of one snapshot have in common, made when the first of them is."""
+    """What the forms of one snapshot have in common; it keeps none of it."""
 
     def __init__(self, facts: Facts, shown: frozenset[Series] | None) -> None:
         self._facts, self._shown = facts, shown
+        # The durable ones; None before anything was written, or if the ledger was not read.
+        self.counters: frozenset[Series] | None = None
 
-    @cached_property
     def samples(self) -> list[Sample]:
         """Every sample, counters that are new at 0."""
         samples = list(samples_of(self._facts))
-        if self._shown is None or self._facts.ledger is None:
-            return samples
-        return [_nothing_of(s) if _is_durable(s) and _series(s) not in self._shown else s
-                for s in samples]  # fmt: skip
-
-    @cached_property
-    def counters(self) -> frozenset[Series] | None:
-        """The durable counters that it shows; None if the ledger was not read."""
         if self._facts.ledger is None:
-            return None
-        return frozenset(_series(sample) for sample in self.samples if _is_durable(sample))
+            return samples
+        self.counters = frozenset(_series(sample) for sample in samples if _is_durable(sample))
+        new = self.counters - self._shown if self._shown is not None else frozenset()
+        return [_nothing_of(s) if _series(s) in new else s for s in samples] if new else samples
 
     def write(self, form: Form) -> bytes:
         """The bytes of a form."""
+        lines = lines_of(self.samples())
         match form:
             case Form.TEXT:
-                return text(self._lines)
+                return text(lines)
             case Form.OPENMETRICS:
-                return openmetrics(self._lines)
+                return openmetrics(lines)
             case Form.TEXT_GZIP:
-                return _gzipped(text(self._lines))
+                return _gzipped(text(lines))
             case Form.OPENMETRICS_GZIP:
-                return _gzipped(openmetrics(self._lines))
-
-    @cached_property
-    def _lines(self) -> dict[str, list[str]]:
-        return lines_of(self.samples)
+                return _gzipped(openmetrics(lines))
 
 
 def render(samples: Iterable[Sample]) -> Exposition:
