@@ -48,7 +48,7 @@ def test_the_one_that_follows_shows_what_the_other_found(pair: Pair, world: Worl
     world.sql(
         "insert into cronledger.occurrence (schedule_id, logical_time, version, utc_offset, fold,"
         " moved, collapsed, via, recorded_at)"
-        " select id, date_trunc('day', now()) - interval '11 hours', 1, 0, false, false, 1,"
+        " select id, date_trunc('minute', now()) - interval '10 minutes', 1, 0, false, false, 1,"
         " 'manual', now() from cronledger.schedule where name = 'd'"
     )
     unexpected = 'cronledger_schedule_unexpected_occurrences{schedule="d"}'
