@@ -14,7 +14,7 @@ from cronledger.adapters.zones import PinnedZones
 from cronledger.core.events import Event
 from cronledger.core.instants import Window, format_instant, from_epoch, parse_instant
 from cronledger.core.schedule import Schedule, ScheduleFile
-from cronledger.flows.reconcile import Drift, reconcile
+from cronledger.flows.reconcile import Details, Drift, reconcile
 from cronledger.flows.tick import Moment, Ticked, note, tick
 from cronledger.ports import Noted
 
@@ -99,7 +99,7 @@ class World:
         start: str,
         end: str,
         *,
-        details: bool = True,
+        details: Details = True,
         only: Collection[str] | None = None,
     ) -> list[Drift]:
         return list(

@@ -78,7 +78,7 @@ def test_before_the_first_slice_there_is_nothing_to_show(
     reconcile: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt(monkeypatch, 1)
-    answer = reconcile()
+    answer = reconcile("-o", "json")
     assert (answer.code, answer.out) == (INTERRUPTED, "")
 
 

@@ -34,6 +34,11 @@ def test_what_a_server_sends_equals_what_is_packed_here(epochs: list[int]) -> No
     assert Packed.of_array(on_the_wire(epochs)) == Packed.of(epochs)
 
 
+@given(DENSE, st.integers(946_684_780, 946_684_840))
+def test_it_knows_what_it_holds(epochs: list[int], epoch: int) -> None:
+    assert (epoch in Packed.of(epochs)) == (epoch in epochs)
+
+
 def test_an_empty_array_is_a_header_without_dimensions() -> None:
     assert Packed.of_array(struct.pack(">iiI", 0, 0, 1184)) == Packed.of([])
 

@@ -18,7 +18,7 @@ from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.schedule import ScheduleFile
-    from cronledger.flows.reconcile import Drift
+    from cronledger.flows.reconcile import Details, Drift
     from cronledger.ports import Ledger, Zones
 
 DEFAULT_SINCE = timedelta(days=7)
@@ -38,13 +38,22 @@ class Comparison:
     reached: OccurrenceKey | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`bounds`: from, to and since as typed. `details`: of which keys there shall be findings.
+    `after`: where to go on."""
+
+    bounds: tuple[str | None, str | None, str | None]
+    details: Details
+    after: str | None = None
+
+
 @contextmanager
 def compared(
     ctx: typer.Context,
     database_url: str | None,
     words: Words,
-    bounds: tuple[str | None, str | None, str | None],
-    after: str | None = None,
+    asked: Asked,
 ) -> Iterator[Comparison]:
     """The comparison that a command asked for; its database is open meanwhile."""
     from cronledger.flows.reconcile import reconcile as compare
@@ -56,13 +65,13 @@ def compared(
         ledger = store.ledger()
         only = _chosen(file, names, ledger)
         now = ledger.now()
-        chosen = window(now, *bounds, DEFAULT_SINCE)
-        asked = chosen if after is None else Rest(chosen, _key(after))
+        chosen = window(now, *asked.bounds, DEFAULT_SINCE)
+        left = chosen if asked.after is None else Rest(chosen, _key(asked.after))
         drifts, reached = _until_interrupted(
-            compare(file.schedules, ledger, zones, asked, only=only)
+            compare(file.schedules, ledger, zones, left, only=only, details=asked.details)
         )
         strange = set(only or file.schedules) - {drift.schedule for drift in drifts}
-        for name in sorted(strange) if reached is None and after is None else ():
+        for name in sorted(strange) if reached is None and asked.after is None else ():
             render.tell(
                 f"{name} was never loaded, so it owes nothing yet; `tick` or `run` loads it"
             )

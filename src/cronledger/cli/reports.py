@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.comparison import Comparison, say_where_to_go_on
+from cronledger.cli.comparison import Asked, Comparison, say_where_to_go_on
 from cronledger.cli.comparison import compared as compare
 from cronledger.cli.explain_key import key_row
 from cronledger.cli.options import (
@@ -65,9 +65,13 @@ def reconcile(
     shown = set(_classes(only, "--only")) if only is not None else set(OccurrenceClass)
     if only is None and output is Format.TABLE:
         shown -= FINE
-    with compare(ctx, database_url, words, (start, end, since), after) as compared:
+    # A table says where running jobs stand.
+    details = shown | {OccurrenceClass.RUNNING}
+    with compare(ctx, database_url, words, Asked((start, end, since), details, after)) as compared:
         pass  # everything was read; the report needs no connection
-    counts = Counter(f.occurrence_class for drift in compared.drifts for f in drift.findings)
+    counts: Counter[OccurrenceClass] = Counter()
+    for drift in compared.drifts:
+        counts.update(drift.counts)
     rows = _rows(compared.drifts, shown)
     if output is Format.TABLE:
         severity = list(OccurrenceClass)
@@ -112,7 +116,8 @@ def backfill(
 
     wanted = set(_classes(f"missing,{include or ''}", "--include", FILLABLE))
     by = by_whom(actor, reason) if apply else None
-    with compare(ctx, database_url, words, (start, end, since)) as compared:
+    asked = Asked((start, end, since), details=False)
+    with compare(ctx, database_url, words, asked) as compared:
         if compared.reached is not None:
             raise KeyboardInterrupt
         ordered = order(compared.drifts, compared.file.schedules, wanted, limit)

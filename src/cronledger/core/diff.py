@@ -14,7 +14,8 @@ from enum import StrEnum
 
 from cronledger.core.causes import Cause
 from cronledger.core.instants import from_epoch
-from cronledger.core.plan import LeftOut, Reason
+from cronledger.core.plan import LeftOut, Reason, suppression
+from cronledger.core.schedule import Schedule
 
 # Recorded by another scheduler, whose record says that it ran; it has no job of ours.
 EXTERNAL = "external"
@@ -98,6 +99,19 @@ def reasons_of(epochs: Sequence[int], left_out: Sequence[LeftOut]) -> Mapping[in
         for epoch in epochs[bisect_left(epochs, span.start) : bisect_left(epochs, span.end)]:
             found.setdefault(epoch, span.reason)
     return found
+
+
+def reasons_for(
+    schedule: Schedule | None, absent: Sequence[int], left_out: Sequence[LeftOut]
+) -> dict[int, Reason]:
+    """Why absent keys are not missing: stored by a tick, or said by the file now."""
+    reasons = dict(reasons_of(absent, left_out))
+    if schedule is not None and (schedule.pauses or schedule.skip):
+        for epoch in absent:
+            said = suppression(schedule, epoch)
+            if said is not None:
+                reasons.setdefault(epoch, said)
+    return reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,6 +56,11 @@ class Packed:
     def epochs(self) -> list[int]:
         """The epochs, ascending."""
         return [micros // _MICRO + _Y2000 for micros in self.block]
+
+    def __contains__(self, epoch: int) -> bool:
+        micros = (epoch - _Y2000) * _MICRO
+        place = bisect_left(self.block, micros)
+        return place < len(self.block) and self.block[place] == micros
 
     def __len__(self) -> int:
         return len(self.block)

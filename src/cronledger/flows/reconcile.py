@@ -9,6 +9,7 @@ windows in slices; only schedules that differ are walked. So memory does not gro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,15 +20,16 @@ from cronledger.core.diff import (
     Fate,
     Finding,
     OccurrenceClass,
+    Stages,
     classify_absent,
     classify_recorded,
-    reasons_of,
+    reasons_for,
 )
 from cronledger.core.expected import Standing, expected
 from cronledger.core.instants import Window, from_epoch
 from cronledger.core.keys import OccurrenceKey
 from cronledger.core.packed import Packed, difference
-from cronledger.core.plan import LeftOut, Reason, suppression
+from cronledger.core.plan import LeftOut
 from cronledger.core.retention import DayCount
 from cronledger.core.schedule import Schedule, known_as
 from cronledger.flows.slicing import Look, Rest, looks_of, rounds, spans_of, within
@@ -40,15 +42,17 @@ ROUND_KEYS = 400_000
 DETAILED_KEYS = 20_000
 # For schedules that no file knows any more.
 DEFAULT_GRACE, DEFAULT_OBJECTIVE = timedelta(minutes=5), timedelta(hours=1)
+Details = bool | Collection[OccurrenceClass]
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """One schedule over one window. `findings` ascend by logical time.
 
+    `counts`: how many keys are in each class, those among them of which no finding was asked for.
     `history`: what the days that the window touches keep of occurrences that were dropped. Without
     details there is none, and only missing, omitted, suppressed, unexpected and orphaned keys are
-    found, without causes.
+    found and counted, without causes.
     """
 
     schedule: str
@@ -57,6 +61,7 @@ class Drift:
     recorded: int
     findings: tuple[Finding, ...]
     window: Window
+    counts: Mapping[OccurrenceClass, int]
     history: tuple[DayCount, ...] = ()
 
     def epochs(self, wanted: Collection[OccurrenceClass]) -> list[int]:
@@ -76,12 +81,13 @@ def reconcile(
     window: Window | Rest,
     *,
     only: Collection[str] | None = None,
-    details: bool = True,
+    details: Details = True,
 ) -> Iterator[Drift]:
     """Compare each schedule that the ledger knows (or those in `only`), by name and then by time.
 
     A long window of a busy schedule comes in several drifts. What is not due yet by the database's
-    clock is not looked at.
+    clock is not looked at. `details`: of every key, of none, or of keys in these classes; without
+    the completed ones among them, these are counted and never read one by one.
     """
     yield from _compared(schedules, _Sources(ledger, zones, untraced), window, only, details)
 
@@ -112,7 +118,7 @@ def _compared(
     sources: _Sources,
     window: Window | Rest,
     only: Collection[str] | None,
-    details: bool,
+    details: Details,
 ) -> Iterator[Drift]:
     ledger = sources.ledger
     now = ledger.now()
@@ -120,14 +126,19 @@ def _compared(
     names = None if only is None else {n for n, s in ours.items() if s.id in only} | set(only)
     with sources.phase("expand"):
         known = sorted(ledger.standings(names), key=lambda standing: standing.name)
-    most = DETAILED_KEYS if details else SLICE_KEYS
     compare = _Compare(ours, known, sources, now)
-    for looks in rounds(looks_of(known, window, now, most), most if details else ROUND_KEYS):
-        yield from compare.detailed(looks) if details else compare.plain(looks)
+    wanted = frozenset(OccurrenceClass) if details is True else frozenset(details or ())
+    each = OccurrenceClass.COMPLETED in wanted
+    most, of_round = (DETAILED_KEYS,) * 2 if each else (SLICE_KEYS, ROUND_KEYS)
+    for looks in rounds(looks_of(known, window, now, most), of_round):
+        if each:
+            yield from compare.detailed(looks, wanted)
+        else:
+            yield from compare.notable(looks, wanted) if wanted else compare.plain(looks)
 
 
-# A look, how many keys it owes and how many are recorded, and those of only one side.
-_Sides = tuple[Look, int, int, list[int], list[int]]
+# A look, how many keys it owes, those that are recorded, and those of only one side.
+_Sides = tuple[Look, int, Packed, list[int], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +157,7 @@ class _Compare:
         with self.sources.phase("compare"):
             left_out = ledger.left_out(spans_of(look for look, *_, absent, _ in sides if absent))
             orphaned = ledger.orphaned(spans_of(looks))
-        for look, owing, knowing, absent, unexpected in sides:
+        for look, owing, recorded, absent, unexpected in sides:
             judged = self._absent(look, absent, left_out.get(look.standing.id, ()))
             # Pruned keys can be as many as a window of years owes.
             findings = [f for f in judged if f.occurrence_class is not OccurrenceClass.PRUNED]
@@ -155,7 +166,7 @@ class _Compare:
             surprising = set(unexpected) if lost else ()
             orphans = [epoch for epoch in lost if epoch not in surprising]
             findings += self._of_class(OccurrenceClass.ORPHANED, orphans)
-            yield _drift(look, owing, knowing, findings)
+            yield _drift(look, (owing, len(recorded)), findings)
 
     def _sides(self, looks: Sequence[Look]) -> list[_Sides]:
         """What stands on one side only. The server reads the next keys while we expand ours."""
@@ -167,12 +178,39 @@ class _Compare:
                 ours = Packed.of(self._owed(look))
             with phase("compare"):
                 theirs = next(recorded)
-                sides.append((look, len(ours), len(theirs), *difference(ours, theirs)))
+                sides.append((look, len(ours), theirs, *difference(ours, theirs)))
         beyond = next(recorded, None)  # and the connection is free again
         assert beyond is None
         return sides
 
-    def detailed(self, looks: Sequence[Look]) -> Iterator[Drift]:
+    def notable(
+        self, looks: Sequence[Look], wanted: Collection[OccurrenceClass]
+    ) -> Iterator[Drift]:
+        """Keys by set difference, with the stages of those that did not plainly complete."""
+        ledger, sides, spans = self.sources.ledger, self._sides(looks), spans_of(looks)
+        left_out = ledger.left_out(spans_of(look for look, *_, absent, _ in sides if absent))
+        graces = {look.standing.id: self._bounds(look).grace for look in looks}
+        stages = ledger.notable(spans, [graces[id_] for id_, _ in spans])
+        for look, owing, recorded, absent, unexpected in sides:
+            rows = stages.get(look.standing.id, {})
+            # What has come since the keys were compared is for the next time.
+            known = [epoch for epoch in within(look.window, list(rows)) if epoch in recorded]
+            strange = self._strange(look, unexpected)
+            plainly = len(recorded) - len(strange.keys() | set(known))
+            held = {**{epoch: rows[epoch] for epoch in known}, **strange}
+            findings = self._findings(look, (absent, unexpected), held, left_out)
+            yield self._told(look, (owing, len(recorded)), findings, wanted, plainly)
+
+    def _strange(self, look: Look, unexpected: Sequence[int]) -> Mapping[int, Stages]:
+        if not unexpected:
+            return {}
+        moments = [Window(from_epoch(epoch), from_epoch(epoch + 1)) for epoch in unexpected]
+        found = self.sources.ledger.stages([(look.standing.id, moment) for moment in moments])
+        return found.get(look.standing.id, {})
+
+    def detailed(
+        self, looks: Sequence[Look], wanted: Collection[OccurrenceClass]
+    ) -> Iterator[Drift]:
         """Every key, with its stages."""
         spans, ledger = spans_of(looks), self.sources.ledger
         left_out, stages = ledger.left_out(spans), ledger.stages(spans)
@@ -180,16 +218,42 @@ class _Compare:
             rows = stages.get(look.standing.id, {})
             known = within(look.window, list(rows))
             owed = self._owed(look)
-            absent, unexpected = difference(Packed.of(owed), Packed.of(known))
-            found = self._causes(look, unexpected)
-            bounds = self._bounds(look)
-            findings = list(self._absent(look, absent, left_out.get(look.standing.id, ())))
-            findings += [
-                classify_recorded(epoch, rows[epoch], bounds, self.now, found.get(epoch))
-                for epoch in known
-            ]
-            drift = _drift(look, len(owed), len(known), findings)
-            yield replace(drift, history=self._history(look))
+            sides = difference(Packed.of(owed), Packed.of(known))
+            held = {epoch: rows[epoch] for epoch in known}
+            findings = self._findings(look, sides, held, left_out)
+            yield self._told(look, (len(owed), len(known)), findings, wanted)
+
+    def _findings(
+        self,
+        look: Look,
+        sides: tuple[Sequence[int], Sequence[int]],
+        held: Mapping[int, Stages],
+        left_out: Mapping[int, Sequence[LeftOut]],
+    ) -> Iterator[Finding]:
+        absent, unexpected = sides
+        found, bounds = self._causes(look, unexpected), self._bounds(look)
+        yield from self._absent(look, absent, left_out.get(look.standing.id, ()))
+        for epoch, row in held.items():
+            yield classify_recorded(epoch, row, bounds, self.now, found.get(epoch))
+
+    def _told(
+        self,
+        look: Look,
+        keys: tuple[int, int],
+        findings: Iterator[Finding],
+        wanted: Collection[OccurrenceClass],
+        plainly: int = 0,
+    ) -> Drift:
+        """The drift with the findings wanted; `plainly`: how many completed beside them."""
+        counts: Counter[OccurrenceClass] = Counter()
+        kept: list[Finding] = []
+        for finding in findings:
+            counts[finding.occurrence_class] += 1
+            if finding.occurrence_class in wanted:
+                kept.append(finding)
+        if plainly:
+            counts[OccurrenceClass.COMPLETED] += plainly
+        return replace(_drift(look, keys, kept), counts=counts, history=self._history(look))
 
     def _history(self, look: Look) -> tuple[DayCount, ...]:
         pruned_to = look.standing.pruned_to
@@ -217,7 +281,7 @@ class _Compare:
         self, look: Look, absent: Sequence[int], left_out: Sequence[LeftOut]
     ) -> Iterator[Finding]:
         schedule = self.ours.get(look.standing.name)
-        reasons = _reasons(schedule, absent, left_out)
+        reasons = reasons_for(schedule, absent, left_out)
         return classify_absent(absent, reasons, self._bounds(look), self.now)
 
     def _of_class(
@@ -228,20 +292,9 @@ class _Compare:
             yield Finding(epoch, occurrence_class, age, Fate(occurrence_class))
 
 
-def _drift(look: Look, owing: int, knowing: int, findings: list[Finding]) -> Drift:
+def _drift(look: Look, keys: tuple[int, int], findings: list[Finding]) -> Drift:
+    """`keys`: how many are expected, how many recorded."""
     findings.sort(key=lambda finding: finding.epoch)
+    counts = Counter(finding.occurrence_class for finding in findings)
     name = look.standing.name
-    return Drift(name, look.standing, owing, knowing, tuple(findings), look.window)
-
-
-def _reasons(
-    schedule: Schedule | None, absent: Sequence[int], left_out: Sequence[LeftOut]
-) -> dict[int, Reason]:
-    """Why absent keys are not missing: stored by a tick, or said by the file now."""
-    reasons = dict(reasons_of(absent, left_out))
-    if schedule is not None and (schedule.pauses or schedule.skip):
-        for epoch in absent:
-            said = suppression(schedule, epoch)
-            if said is not None:
-                reasons.setdefault(epoch, said)
-    return reasons
+    return Drift(name, look.standing, *keys, tuple(findings), look.window, counts)

@@ -139,6 +139,11 @@ class Recorded(Protocol):
     def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
         """How far each recorded key came, by epoch."""
 
+    def notable(
+        self, spans: Sequence[Span], graces: Sequence[timedelta]
+    ) -> Mapping[int, Mapping[int, Stages]]:
+        """As `stages`, without what completed and was recorded within the grace of its span."""
+
     def history(self, spans: Sequence[Span]) -> Mapping[int, list[DayCount]]:
         """What the days that touch the windows keep of occurrences that were dropped."""
 

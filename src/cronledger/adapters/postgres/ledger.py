@@ -100,11 +100,14 @@ class PostgresLedger:
 
     def stages(self, spans: Sequence[Span]) -> Mapping[int, Mapping[int, Stages]]:
         """How far each recorded key came."""
-        found: dict[int, dict[int, Stages]] = defaultdict(dict)
-        for row in self._session.run("stages", _windows(spans)):
-            schedule_id, epoch = row.pop("schedule_id"), row.pop("epoch")
-            found[schedule_id][epoch] = Stages(**row)
-        return found
+        return _staged(self._session.run("stages", _windows(spans)))
+
+    def notable(
+        self, spans: Sequence[Span], graces: Sequence[timedelta]
+    ) -> Mapping[int, Mapping[int, Stages]]:
+        """As `stages`, without what completed and was recorded within its grace."""
+        asked = _windows(spans) | {"graces": list(graces)}
+        return _staged(self._session.run("notable", asked))
 
     def history(self, spans: Sequence[Span]) -> Mapping[int, list[DayCount]]:
         """What is left of occurrences that were dropped."""
@@ -214,6 +217,14 @@ class PostgresLedger:
     def reconciled(self) -> None:
         """Note that a reconcile over every schedule has just completed."""
         self._session.run("reconciled")
+
+
+def _staged(rows: Iterable[DictRow]) -> Mapping[int, Mapping[int, Stages]]:
+    found: dict[int, dict[int, Stages]] = defaultdict(dict)
+    for row in rows:
+        schedule_id, epoch = row.pop("schedule_id"), row.pop("epoch")
+        found[schedule_id][epoch] = Stages(**row)
+    return found
 
 
 def _windows(spans: Sequence[Span]) -> dict[str, Any]:

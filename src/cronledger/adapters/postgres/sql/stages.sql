@@ -8,5 +8,6 @@ select o.schedule_id, extract(epoch from o.logical_time)::bigint as epoch,
        as u(id, start_time, end_time)
   join cronledger.occurrence o
     on o.schedule_id = u.id and o.logical_time >= u.start_time and o.logical_time < u.end_time
-  left join cronledger.jobs j on j.id = o.job_id
+  -- How it ended is on the occurrence once its job may be gone.
+  left join cronledger.jobs j on j.id = o.job_id and o.final_state is null
  order by o.schedule_id, o.logical_time
