@@ -38,9 +38,9 @@ def old(any_database: str, session_for: SessionFor, zones: PinnedZones) -> World
     world.sql(
         "with gone as (delete from cronledger.outcome o using cronledger.job j"
         " where j.id = o.job_id and j.key = 'h:2026-03-01T09:00:00Z' returning o.*)"
-        " insert into cronledger.ready (job_id, eligible_at, queue_id, priority, attempt,"
+        " insert into cronledger.ready (job_id, eligible_at, due_at, queue_id, priority, attempt,"
         " max_attempts, kind, schema_version)"
-        " select job_id, finished_at, queue_id, 0, 0, 8, 'k', 1 from gone"
+        " select job_id, finished_at, finished_at, queue_id, 0, 0, 8, 'k', 1 from gone"
     )
     return world
 

@@ -29,12 +29,12 @@ SPYING = """
 # A queue with so many waiting, so many deferred, so many ended; a few leased.
 FILL = """
     insert into cronledger.ready
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind)
-    select n, now() - interval '1 hour' + n * interval '1 ms', q.id, 0, 0, 9, 'work'
+           (job_id, eligible_at, due_at, queue_id, priority, attempt, max_attempts, kind)
+    select n, now() - interval '1 hour' + n * interval '1 ms', now(), q.id, 0, 0, 9, 'work'
       from generate_series(1, %(n)s) n, cronledger.queue q;
     insert into cronledger.deferred
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind)
-    select %(n)s + n, now() + n * interval '1 s', q.id, 0, 0, 9, 'work'
+           (job_id, eligible_at, due_at, queue_id, priority, attempt, max_attempts, kind)
+    select %(n)s + n, now() + n * interval '1 s', now(), q.id, 0, 0, 9, 'work'
       from generate_series(1, %(n)s) n, cronledger.queue q;
     insert into cronledger.outcome
            (job_id, claimed_at, first_claimed_at, finished_at, queue_id, attempt, state)
@@ -44,9 +44,9 @@ FILL = """
     select n, now(), now(), q.id, 9, '1 min', 'k' || n, 'work'
       from generate_series(1, least(%(n)s, 50000)) n, cronledger.queue q;
     insert into cronledger.lease
-           (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
+           (job_id, token, eligible_at, due_at, claimed_at, first_claimed_at, expires_at, queue_id,
             priority, attempt, max_attempts, kind, worker)
-    select 2 * %(n)s + n, -n, now(), now(), now(), now() + interval '1 min', q.id,
+    select 2 * %(n)s + n, -n, now(), now(), now(), now(), now() + interval '1 min', q.id,
            0, 1, 9, 'work', 'w'
       from generate_series(1, 2000) n, cronledger.queue q;
     analyze cronledger.ready, cronledger.deferred, cronledger.outcome, cronledger.job,

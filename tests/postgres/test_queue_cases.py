@@ -258,8 +258,8 @@ def test_q055_what_a_claim_takes_leases_and_returns_is_the_same_in_every_plan(
 
 def test_q062_what_cannot_be_claimed_is_not_looked_at(bench: Workbench) -> None:
     bench.rows(
-        "insert into cronledger.deferred (job_id, eligible_at, queue_id, priority, attempt,"
-        " max_attempts, kind) select 10000000 + n, now() + interval '1 year', q.id, 0, 0, 1, 'work'"
+        "insert into cronledger.deferred (job_id, eligible_at, due_at, queue_id, priority, attempt,"
+        " max_attempts, kind) select 10000000 + n, now() + interval '1 year', now(), q.id, 0, 0, 1, 'work'"
         " from generate_series(1, 50000) n, cronledger.queue q where q.name = 'default' returning 1"
     )
     bench.rows("select 1 from pg_stat_reset()")
@@ -277,8 +277,8 @@ def test_q062_a_claim_of_one_job_does_not_read_the_backlog(bench: Workbench) -> 
     bench.enqueue(jobs=5)
     (queue,) = bench.rows("select id from cronledger.queue where name = 'default'")
     bench.rows(
-        "insert into cronledger.ready (job_id, eligible_at, queue_id, priority, attempt,"
-        " max_attempts, kind) select 10000000 + n, now(), %(q)s, 5, 0, 1, 'work'"
+        "insert into cronledger.ready (job_id, eligible_at, due_at, queue_id, priority, attempt,"
+        " max_attempts, kind) select 10000000 + n, now(), now(), %(q)s, 5, 0, 1, 'work'"
         " from generate_series(1, 50000) n returning 1",
         q=queue["id"],
     )
@@ -308,7 +308,7 @@ def test_q043_one_bad_row_keeps_no_other_from_being_promoted_or_claimed(bench: W
     (twice,) = bench.enqueue()
     (leased,) = bench.enqueue()
     copy = "insert into cronledger.{} ({c}) select {c} from cronledger.{} where job_id = %(i)s"
-    shared = "job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind"
+    shared = "job_id, eligible_at, due_at, queue_id, priority, attempt, max_attempts, kind"
     bench.rows(copy.format("deferred", "ready", c=shared) + " returning 1", i=twice)
     assert len(bench.claim(9)) == 2
     bench.rows(copy.format("ready", "lease", c=shared) + " returning 1", i=leased)

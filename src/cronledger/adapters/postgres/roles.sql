@@ -34,7 +34,7 @@ grant select on cronledger.jobs, cronledger.occurrences, cronledger.occurrence, 
   cronledger.queue, cronledger.ready, cronledger.deferred, cronledger.lease, cronledger.outcome,
   cronledger.dead, cronledger.audit, cronledger.stat, cronledger.stat_delta, cronledger.success,
   cronledger.success_delta, cronledger.retry_window, cronledger.chunk_sets, cronledger.chunks,
-  cronledger.history, cronledger.leader
+  cronledger.history, cronledger.leader, cronledger.newest, cronledger.newest_delta
   to cronledger_observer;
 grant select (id, logical_time, run_at, created_at, queue_id, schedule_id, max_attempts, priority,
               timeout, key, kind, schema_version, ordering_key, tenant)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
 
 from psycopg.rows import DictRow
 
@@ -29,6 +31,18 @@ FOLD_LIMIT = 100_000  # deltas added up in one statement
 BY_KIND = [name for name, metric in CATALOGUE.items() if metric.labels[1:2] == ("kind",)]
 
 
+_Row: TypeAlias = tuple[int, str, float | None, float | None]
+
+
+class _Read(NamedTuple):
+    """A schedule as it is read, in epochs."""
+
+    schedule: str
+    last_recorded: float | None
+    oldest_unfinished: float | None
+    last_success: float | None
+
+
 class PostgresMeasured:
     """Implements `ports.Measured` on one session."""
 
@@ -36,29 +50,22 @@ class PostgresMeasured:
         self._session = session
         # Those that have series of their own; once there, they stay.
         self._kinds: dict[str, None] = {}
+        # By id: of thousands few have changed since the last reading, so the others are kept.
+        self._schedules: dict[int, tuple[_Read, ScheduleFacts]] = {}
 
     def snapshot(self) -> LedgerSnapshot:
         """One consistent reading, all of it at one instant of the database's clock."""
         with self._session.transaction():
             self._session.run("snapshot_begin")
-            self._session.run("snapshot_limit")
-            now = self._session.run("now")[0]["now"]
+            now = self._session.run("snapshot_limit")[0]["now"]
             queues = self._session.run("snapshot_queues", {"now": now})
-            schedules = self._session.run("snapshot_schedules", {"now": now})
+            schedules = self._session.build("snapshot_schedules", _row, {})
             counters = self._counters()
             ledger = self._session.run("snapshot_ledger")[0]
         return LedgerSnapshot(
             taken_at=now,
             queues=tuple(_queue(row) for row in queues),
-            schedules=tuple(
-                ScheduleFacts(
-                    row["name"],
-                    row["last_recorded"],
-                    row["oldest_unfinished"],
-                    row["last_success"],
-                )
-                for row in schedules
-            ),
+            schedules=self._facts_of(schedules, _oldest_unfinished(queues)),
             counters=tuple(
                 CounterReading(row["metric"], tuple(row["labels"]), row["n"])
                 for row in counters
@@ -77,6 +84,7 @@ class PostgresMeasured:
         """Add up what was counted since the last fold."""
         self._session.run("fold_counters", {"limit": FOLD_LIMIT})
         self._session.run("fold_successes", {"limit": FOLD_LIMIT})
+        self._session.run("fold_newest", {"limit": FOLD_LIMIT})
 
     def lead(self, holder: str, span: timedelta) -> Lead:
         """Lead for `span` from now on, or follow whoever does."""
@@ -95,6 +103,19 @@ class PostgresMeasured:
         """What the leader kept last, if this version can read it."""
         rows = self._session.run("kept_reading")
         return from_text(rows[0]["body"]) if rows else None
+
+    def _facts_of(
+        self, rows: Iterable[_Row], unfinished: Mapping[int, float]
+    ) -> tuple[ScheduleFacts, ...]:
+        known, now_known = self._schedules, {}
+        for id_, name, last_recorded, last_success in rows:
+            read = _Read(name, last_recorded, unfinished.get(id_), last_success)
+            before = known.get(id_)
+            now_known[id_] = (
+                before if before is not None and before[0] == read else (read, _facts(read))
+            )
+        self._schedules = now_known
+        return tuple(facts for _, facts in now_known.values())
 
     def _counters(self) -> list[DictRow]:
         for row in self._session.run("snapshot_kinds", {"limit": KINDS_MAX}):
@@ -118,6 +139,29 @@ def _histograms(rows: Sequence[DictRow]) -> tuple[HistogramReading, ...]:
         total = float(row["total"] / MILLION)
         found[series] = so_far.observed(row["le"], row["n"], total)
     return tuple(HistogramReading(*series, value) for series, value in found.items())
+
+
+def _row(*columns: Any) -> _Row:
+    return columns  # type: ignore[return-value]  # as the statement selects them
+
+
+def _oldest_unfinished(queues: Iterable[DictRow]) -> dict[int, float]:
+    """By schedule; one may have jobs in several queues, and of several kinds of waiting."""
+    found: dict[int, float] = {}
+    for row in queues:
+        for schedule, epoch in zip(row["schedules"], row["due_epochs"], strict=True):
+            if epoch < found.get(schedule, inf):
+                found[schedule] = epoch
+    return found
+
+
+def _facts(read: _Read) -> ScheduleFacts:
+    name, *epochs = read
+    return ScheduleFacts(name, *map(_instant, epochs))
+
+
+def _instant(epoch: float | None) -> datetime | None:
+    return None if epoch is None else datetime.fromtimestamp(epoch, UTC)
 
 
 def _queue(row: DictRow) -> QueueFacts:

@@ -103,7 +103,18 @@ create table cronledger.stat_delta (
   total  bigint not null default 0
 );
 
--- When an occurrence of a schedule last completed; the deltas are folded in as those above.
+-- The latest logical time of a schedule that was ever recorded; the deltas are folded in as those above.
+-- To look it up among the occurrences would touch a part of their index for each schedule.
+create table cronledger.newest (
+  schedule_id  int primary key,
+  logical_time timestamptz not null
+);
+create table cronledger.newest_delta (
+  schedule_id  int not null,
+  logical_time timestamptz not null
+);
+
+-- When an occurrence of a schedule last completed; deltas as above.
 create table cronledger.success (
   schedule_id int primary key,
   at          timestamptz not null

@@ -72,8 +72,12 @@ create table cronledger.job_key (
 create table cronledger.ready (
   job_id           bigint primary key,
   eligible_at      timestamptz not null,
-  first_claimed_at timestamptz,
+  -- When it was due, and the schedule whose run it is or is a part of, if it is one's: copies of what its
+  -- job says, so that what is measured joins no history. In front, where a row is read fast.
+  due_at           timestamptz not null,
   queue_id         int not null,
+  for_schedule     int,
+  first_claimed_at timestamptz,
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 0),
   max_attempts     smallint not null,
@@ -106,8 +110,10 @@ create index ready_order on cronledger.ready (ordering_key, job_id) where orderi
 create table cronledger.deferred (
   job_id           bigint primary key,
   eligible_at      timestamptz not null,
-  first_claimed_at timestamptz,
+  due_at           timestamptz not null,
   queue_id         int not null,
+  for_schedule     int,
+  first_claimed_at timestamptz,
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 0),
   max_attempts     smallint not null,
@@ -133,10 +139,12 @@ create table cronledger.lease (
   job_id           bigint primary key,
   token            bigint not null,
   eligible_at      timestamptz not null,
+  due_at           timestamptz not null,
   claimed_at       timestamptz not null,
   first_claimed_at timestamptz not null,
   expires_at       timestamptz not null check (expires_at > claimed_at),
   queue_id         int not null,
+  for_schedule     int,
   priority         smallint not null,
   attempt          smallint not null check (attempt >= 1),
   max_attempts     smallint not null,

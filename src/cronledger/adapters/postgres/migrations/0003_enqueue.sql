@@ -120,16 +120,16 @@ begin
   ready as (
     insert into cronledger.ready
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant, schedule_id, deliver_by)
+            schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at, for_schedule)
     select id, cronledger.now(), queue_id, priority, 0, max_attempts, kind,
-           schema_version, ordering_key, tenant, schedule_id, deliver_by
+           schema_version, ordering_key, tenant, schedule_id, deliver_by, logical_time, schedule_id
       from owed where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant, schedule_id, deliver_by)
+            schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at, for_schedule)
     select id, run_at, queue_id, priority, 0, max_attempts, kind,
-           schema_version, ordering_key, tenant, schedule_id, deliver_by
+           schema_version, ordering_key, tenant, schedule_id, deliver_by, logical_time, schedule_id
       from owed where run_at > cronledger.now()),
   counted as (
     insert into cronledger.stat_delta (metric, labels, n)
@@ -138,6 +138,9 @@ begin
     union all
     select 'cronledger_jobs_created_total', array[spec.queue, spec.kind], count(*)
       from fresh join spec on spec.id = fresh.schedule_id group by spec.queue, spec.kind),
+  newest as (
+    insert into cronledger.newest_delta (schedule_id, logical_time)
+    select f.schedule_id, max(f.logical_time) from fresh f group by f.schedule_id),
   -- Of ticks alone: what a person fills in long afterwards says nothing about us.
   observed as (
     insert into cronledger.stat_delta (metric, labels, le, n, total)
@@ -225,16 +228,16 @@ begin
   ready as (
     insert into cronledger.ready
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant)
+            schema_version, ordering_key, tenant, due_at)
     select id, cronledger.now(), line.id, p_priority, 0, max_attempts, p_kind,
-           p_schema_version, ordering_key, tenant
+           p_schema_version, ordering_key, tenant, run_at
       from job where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
            (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind,
-            schema_version, ordering_key, tenant)
+            schema_version, ordering_key, tenant, due_at)
     select id, run_at, line.id, p_priority, 0, max_attempts, p_kind,
-           p_schema_version, ordering_key, tenant
+           p_schema_version, ordering_key, tenant, run_at
       from job where run_at > cronledger.now())
   select array_agg(t.job_id) into fresh from taken t;
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind],

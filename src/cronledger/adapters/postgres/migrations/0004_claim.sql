@@ -21,9 +21,11 @@ begin
     returning *)
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at,
+          for_schedule)
   select job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-         expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by
+         expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at,
+         for_schedule
     from due
   -- A row that is ready already is the same job, put there by some hand: one of the two is enough, and
   -- it must not keep the others from being promoted.
@@ -226,11 +228,12 @@ begin
       insert into cronledger.lease as l
              (job_id, token, eligible_at, claimed_at, first_claimed_at, expires_at, queue_id,
               priority, attempt, max_attempts, releases, expiries, kind, schema_version,
-              ordering_key, tenant, schedule_id, deliver_by, worker)
+              ordering_key, tenant, schedule_id, deliver_by, due_at, for_schedule, worker)
       select r.job_id, nextval('cronledger.lease_token'), r.eligible_at, cronledger.now(),
              coalesce(r.first_claimed_at, cronledger.now()), cronledger.now() + wanted.lease,
              r.queue_id, r.priority, r.attempt + 1, r.max_attempts, r.releases, r.expiries, r.kind,
-             r.schema_version, r.ordering_key, r.tenant, r.schedule_id, r.deliver_by, p_worker
+             r.schema_version, r.ordering_key, r.tenant, r.schedule_id, r.deliver_by, r.due_at,
+             r.for_schedule, p_worker
         from cronledger.ready r where r.ctid = any (picked) order by r.ordering_key
       -- Two claims at once may each see the oldest of an ordering key; the index lets one have it.
       on conflict do nothing

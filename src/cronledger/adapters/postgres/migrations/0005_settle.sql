@@ -152,12 +152,13 @@ begin
     insert into cronledger.deferred
            (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts,
             releases, expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by,
-            error_class, error)
+            due_at, for_schedule, error_class, error)
     values (p_lease.job_id, starts, p_lease.first_claimed_at, p_lease.queue_id, p_lease.priority,
             p_lease.attempt, p_lease.max_attempts, p_lease.releases,
             p_lease.expiries + (p_error_class = 'lease_expired')::int, p_lease.kind,
             p_lease.schema_version, p_lease.ordering_key, p_lease.tenant, p_lease.schedule_id,
-            p_lease.deliver_by, p_error_class, left(p_error, 500));
+            p_lease.deliver_by, p_lease.due_at, p_lease.for_schedule, p_error_class,
+            left(p_error, 500));
   else
     decided := 'dead';
     if refused = 'dead' then
@@ -258,9 +259,11 @@ create function cronledger.put_back(p_lease cronledger.lease) returns void
 language sql as $$
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at,
+          for_schedule)
   values (p_lease.job_id, p_lease.eligible_at, p_lease.first_claimed_at, p_lease.queue_id,
           p_lease.priority, p_lease.attempt - 1, p_lease.max_attempts, p_lease.releases + 1,
           p_lease.expiries, p_lease.kind, p_lease.schema_version, p_lease.ordering_key,
-          p_lease.tenant, p_lease.schedule_id, p_lease.deliver_by);
+          p_lease.tenant, p_lease.schedule_id, p_lease.deliver_by, p_lease.due_at,
+          p_lease.for_schedule);
 $$;

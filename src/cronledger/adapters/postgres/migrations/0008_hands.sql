@@ -21,9 +21,11 @@ begin
           p_schema_version, p_tenant, p_headers)
   returning id into made;
   insert into cronledger.ready
-         (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
+         (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant,
+          due_at, for_schedule)
   values (made, cronledger.now(), line.id, p_priority, 0,
-          coalesce(p_max_attempts, line.max_attempts), p_kind, p_schema_version, p_tenant);
+          coalesce(p_max_attempts, line.max_attempts), p_kind, p_schema_version, p_tenant,
+          date_trunc('second', cronledger.now()), p_schedule_id);
   perform cronledger.count_delta('cronledger_jobs_created_total', array[p_queue, p_kind], 1);
   perform cronledger.wake(line.id);
   return made;
@@ -59,7 +61,10 @@ begin
                         where s.id = line.id and t.at < s.pruned_to)
      order by t.at
     on conflict do nothing
-    returning 1)
+    returning logical_time),
+  newest as (
+    insert into cronledger.newest_delta (schedule_id, logical_time)
+    select line.id, max(f.logical_time) from fresh f having count(*) > 0)
   select count(*) into n from fresh;
   perform cronledger.count_delta('cronledger_occurrences_recorded_total',
                                  array['default', 'external'], n);

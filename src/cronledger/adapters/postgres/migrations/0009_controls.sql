@@ -48,9 +48,9 @@ begin
     delete from cronledger.ready r where r.job_id = p_job_id returning r.* into waiting;
     if not found then
       delete from cronledger.deferred d where d.job_id = p_job_id
-      returning d.job_id, d.eligible_at, d.first_claimed_at, d.queue_id, d.priority, d.attempt,
-                d.max_attempts, d.releases, d.expiries, d.schema_version, d.kind, d.ordering_key,
-                d.tenant, d.schedule_id, d.deliver_by into waiting;
+      returning d.job_id, d.eligible_at, d.due_at, d.queue_id, d.for_schedule, d.first_claimed_at,
+                d.priority, d.attempt, d.max_attempts, d.releases, d.expiries, d.schema_version,
+                d.kind, d.ordering_key, d.tenant, d.schedule_id, d.deliver_by into waiting;
     end if;
     if found then
       insert into cronledger.outcome (job_id, first_claimed_at, finished_at, queue_id, attempt, state)
@@ -116,10 +116,11 @@ begin
     delete from cronledger.deferred d where d.job_id = p_job_id returning d.*)
   insert into cronledger.ready
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, releases,
-          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by)
+          expiries, kind, schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at,
+          for_schedule)
   select job_id, least(eligible_at, cronledger.now()), first_claimed_at, queue_id, priority, attempt,
          max_attempts, releases, expiries, kind, schema_version, ordering_key, tenant, schedule_id,
-         deliver_by
+         deliver_by, due_at, for_schedule
     from waiting;
   if not found then
     perform cronledger.refuse_job(p_job_id, 'retried now');
@@ -196,10 +197,12 @@ begin
   -- Deferred though it may be due: what was tried before and waits is a retry.
   insert into cronledger.deferred
          (job_id, eligible_at, first_claimed_at, queue_id, priority, attempt, max_attempts, kind,
-          schema_version, ordering_key, tenant, schedule_id, deliver_by, error_class, error)
+          schema_version, ordering_key, tenant, schedule_id, deliver_by, due_at, for_schedule,
+          error_class, error)
   values (p_job_id, starts, ended.first_claimed_at, ended.queue_id, body.priority, ended.attempt,
           least(ended.attempt + body.max_attempts, 32767), body.kind, body.schema_version,
-          body.ordering_key, body.tenant, owed.id, body.logical_time + owed.objective, 'replayed',
+          body.ordering_key, body.tenant, owed.id, body.logical_time + owed.objective,
+          coalesce(body.logical_time, body.run_at), body.schedule_id, 'replayed',
           'replayed by ' || p_actor);
   if starts <= cronledger.now() then
     perform cronledger.wake(ended.queue_id);

@@ -65,9 +65,11 @@ begin
           cronledger.now(), line.id, ended.schedule_id, ended.then_kind, ended.then_payload,
           ended.priority, line.max_attempts, line.timeout, ended.then_schema_version, ended.tenant, ended.headers);
   insert into cronledger.ready
-         (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
+         (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant,
+          due_at, for_schedule)
   values (ended.then_id, cronledger.now(), line.id, ended.priority, 0, line.max_attempts, ended.then_kind,
-          ended.then_schema_version, ended.tenant);
+          ended.then_schema_version, ended.tenant, coalesce(ended.logical_time, cronledger.now()),
+          ended.schedule_id);
   perform cronledger.count_delta('cronledger_jobs_created_total',
                                  array[line.name, ended.then_kind], 1);
   perform cronledger.wake(line.id);
@@ -212,13 +214,17 @@ begin
     returning job.id, job.run_at, job.max_attempts, job.tenant),
   ready as (
     insert into cronledger.ready
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
-    select id, cronledger.now(), line.id, own.priority, 0, max_attempts, p_kind, p_schema_version, tenant
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant,
+            due_at, for_schedule)
+    select id, cronledger.now(), line.id, own.priority, 0, max_attempts, p_kind, p_schema_version, tenant,
+           coalesce(own.logical_time, run_at), own.schedule_id
       from job where run_at <= cronledger.now()),
   deferred as (
     insert into cronledger.deferred
-           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant)
-    select id, run_at, line.id, own.priority, 0, max_attempts, p_kind, p_schema_version, tenant
+           (job_id, eligible_at, queue_id, priority, attempt, max_attempts, kind, schema_version, tenant,
+            due_at, for_schedule)
+    select id, run_at, line.id, own.priority, 0, max_attempts, p_kind, p_schema_version, tenant,
+           coalesce(own.logical_time, run_at), own.schedule_id
       from job where run_at > cronledger.now())
   select coalesce(array_agg(t.job_id), '{}') into fresh from taken t;
   if cardinality(fresh) > 0 and own.sealed_at is not null then
