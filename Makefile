@@ -45,7 +45,7 @@ test-all: .venv/dev ## every test, sweeps included
 	$(BIN)/pytest -n $(JOBS)
 
 bench: .venv/bench ## ratios against peers, one run
-	for file in $(filter-out bench/peers.py bench/job_peers.py bench/job_stress.py bench/reconcile_data.py bench/reconcile_forms.py,$(wildcard bench/*.py)); do $(BIN)/python $$file || exit 1; done
+	for file in $(filter-out bench/peers.py bench/job_peers.py bench/job_stress.py bench/reconcile_data.py bench/reconcile_forms.py bench/scrape_data.py,$(wildcard bench/*.py)); do $(BIN)/python $$file || exit 1; done
 
 fix: .venv/dev ## format, and mend what can be mended by machine
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -26,7 +26,8 @@ BACKLOG = WAITING // SCHEDULES
 FINISHED = """
     with key as materialized (
       select s.id as schedule_id, s.name, 'kind-' || s.id %% %(kinds)s as kind,
-             (select q.id from cronledger.queue q where q.name = 'q' || s.id %% %(queues)s) as queue_id,
+             (select q.id from cronledger.queue q
+               where q.name = 'q' || s.id %% %(queues)s) as queue_id,
              t.at, cronledger.day_of_ids(t.at) + nextval('cronledger.job_number') as job_id
         from generate_series(%(start)s::timestamptz, %(end)s - %(every)s, %(every)s) as t(at),
              cronledger.schedule s),
@@ -34,12 +35,12 @@ FINISHED = """
       insert into cronledger.occurrence
              (logical_time, recorded_at, enqueued_at, job_id, schedule_id, version, utc_offset,
               collapsed, fold, moved, via)
-      select at, at + interval '1 s', at + interval '1 s', job_id, schedule_id, 1, 0, 1, false, false,
-             'tick' from key),
+      select at, at + interval '1 s', at + interval '1 s', job_id, schedule_id, 1, 0, 1, false,
+             false, 'tick' from key),
     job as (
       insert into cronledger.job
-             (id, logical_time, run_at, created_at, queue_id, schedule_id, max_attempts, timeout, key,
-              kind)
+             (id, logical_time, run_at, created_at, queue_id, schedule_id, max_attempts, timeout,
+              key, kind)
       select job_id, at, at, at + interval '1 s', queue_id, schedule_id, 8, '1 hour',
              name || ':' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), kind
         from key)
@@ -55,8 +56,8 @@ UNFINISH = """
        where j.id = o.job_id and j.logical_time >= %(since)s
          and j.id >= cronledger.day_of_ids(%(since)s) returning j.*)
     insert into cronledger.ready
-           (job_id, eligible_at, due_at, queue_id, for_schedule, priority, attempt, max_attempts, kind,
-            schedule_id, deliver_by)
+           (job_id, eligible_at, due_at, queue_id, for_schedule, priority, attempt, max_attempts,
+            kind, schedule_id, deliver_by)
     select id, created_at, logical_time, queue_id, schedule_id, 0, 0, 8, kind, schedule_id,
            logical_time + interval '1 hour'
       from gone
@@ -69,8 +70,8 @@ LEASE = """
            (job_id, token, eligible_at, due_at, claimed_at, first_claimed_at, expires_at, queue_id,
             for_schedule, priority, attempt, max_attempts, kind, schedule_id, deliver_by, worker)
     select job_id, nextval('cronledger.lease_token'), eligible_at, due_at, now(), now(),
-           now() + interval '1 day', queue_id, for_schedule, 0, 1, 8, kind, schedule_id, deliver_by,
-           'bench'
+           now() + interval '1 day', queue_id, for_schedule, 0, 1, 8, kind, schedule_id,
+           deliver_by, 'bench'
       from taken
 """
 DEFER = """
@@ -78,11 +79,11 @@ DEFER = """
       delete from cronledger.ready where job_id in (
         select job_id from cronledger.ready order by job_id limit %(n)s) returning *)
     insert into cronledger.deferred
-           (job_id, eligible_at, due_at, queue_id, for_schedule, priority, attempt, max_attempts, kind,
-            schedule_id, deliver_by, error_class, error)
-    select job_id, now() + interval '1 day', due_at, queue_id, for_schedule, 0, %(attempt)s, 8, kind,
-           schedule_id, deliver_by,
-           case when %(attempt)s > 0 then 'Error' end, case when %(attempt)s > 0 then 'it failed' end
+           (job_id, eligible_at, due_at, queue_id, for_schedule, priority, attempt, max_attempts,
+            kind, schedule_id, deliver_by, error_class, error)
+    select job_id, now() + interval '1 day', due_at, queue_id, for_schedule, 0, %(attempt)s, 8,
+           kind, schedule_id, deliver_by, case when %(attempt)s > 0 then 'Error' end,
+           case when %(attempt)s > 0 then 'it failed' end
       from taken
 """
 DIE = """
@@ -123,7 +124,18 @@ SUCCEED = """
     insert into cronledger.success (schedule_id, at)
     select s.id, %(since)s from cronledger.schedule s
 """
-TABLES = "occurrence", "job", "outcome", "ready", "deferred", "lease", "dead", "stat", "success", "newest"
+TABLES = (
+    "occurrence",
+    "job",
+    "outcome",
+    "ready",
+    "deferred",
+    "lease",
+    "dead",
+    "stat",
+    "success",
+    "newest",
+)
 SIZES = {"queues": QUEUES, "kinds": KINDS, "deltas": DELTAS, "every": EVERY}
 
 

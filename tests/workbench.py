@@ -18,6 +18,16 @@ from cronledger.core.schedule import JobSpec, QueueSpec
 from cronledger.ports import Enqueue, Noting
 
 EPOCH = datetime(2026, 8, 1, tzinfo=UTC)
+# What waits or is leased carries copies of what its job says; wrong ones make measurements lie.
+WRONG_COPIES = """
+select a.job_id
+  from (select job_id, due_at, for_schedule from cronledger.ready
+         union all select job_id, due_at, for_schedule from cronledger.deferred
+         union all select job_id, due_at, for_schedule from cronledger.lease) a
+  left join cronledger.job j on j.id = a.job_id
+ where (coalesce(j.logical_time, j.run_at), j.schedule_id)
+       is distinct from (a.due_at, a.for_schedule)
+"""
 SessionFor = Callable[..., Session]
 
 

@@ -14,7 +14,7 @@ from cronledger.core.audit import By
 from cronledger.core.chunks import Chunk, ChunkWork, FollowUp
 from cronledger.core.lifecycle import Failure, Lease
 from cronledger.errors import RefusedError
-from workbench import SessionFor, Workbench
+from workbench import WRONG_COPIES, SessionFor, Workbench
 
 BY = By("mia", "a walk of the tests")
 NAMES = [f"c{n}" for n in range(8)]
@@ -201,6 +201,7 @@ class Walk:
             key=f"{self.lease.key}#then",
         )
         assert followed == [{"n": int(self.model.followed)}]
+        assert self.bench.rows(WRONG_COPIES) == []
 
 
 def test_what_follows_comes_when_all_is_completed_and_sealed_and_once(

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from cronledger.core.lifecycle import Failure, Lease, Settlement
-from workbench import SessionFor, Workbench
+from workbench import WRONG_COPIES, SessionFor, Workbench
 
 STEPS = 120
 PLACES = """
@@ -98,6 +98,7 @@ def test_a_job_is_in_exactly_one_place_wherever_workers_go(
     for _ in range(STEPS):
         walk.step()
         assert {row["places"] for row in walk.bench.rows(PLACES)} <= {1}
+        assert walk.bench.rows(WRONG_COPIES) == []
     assert walk.settled, "the walk never ended a job"
     for tokens in walk.tokens.values():
         assert tokens == sorted(set(tokens)), "tokens rise with each claim"

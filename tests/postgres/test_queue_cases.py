@@ -259,8 +259,9 @@ def test_q055_what_a_claim_takes_leases_and_returns_is_the_same_in_every_plan(
 def test_q062_what_cannot_be_claimed_is_not_looked_at(bench: Workbench) -> None:
     bench.rows(
         "insert into cronledger.deferred (job_id, eligible_at, due_at, queue_id, priority, attempt,"
-        " max_attempts, kind) select 10000000 + n, now() + interval '1 year', now(), q.id, 0, 0, 1, 'work'"
-        " from generate_series(1, 50000) n, cronledger.queue q where q.name = 'default' returning 1"
+        " max_attempts, kind) select 10000000 + n, now() + interval '1 year', now(), q.id, 0, 0, 1,"
+        " 'work' from generate_series(1, 50000) n, cronledger.queue q where q.name = 'default'"
+        " returning 1"
     )
     bench.rows("select 1 from pg_stat_reset()")
     bench.enqueue(jobs=50)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from psycopg.rows import DictRow
 
@@ -31,18 +31,6 @@ FOLD_LIMIT = 100_000  # deltas added up in one statement
 BY_KIND = [name for name, metric in CATALOGUE.items() if metric.labels[1:2] == ("kind",)]
 
 
-_Row: TypeAlias = tuple[int, str, float | None, float | None]
-
-
-class _Read(NamedTuple):
-    """A schedule as it is read, in epochs."""
-
-    schedule: str
-    last_recorded: float | None
-    oldest_unfinished: float | None
-    last_success: float | None
-
-
 class PostgresMeasured:
     """Implements `ports.Measured` on one session."""
 
@@ -50,16 +38,18 @@ class PostgresMeasured:
         self._session = session
         # Those that have series of their own; once there, they stay.
         self._kinds: dict[str, None] = {}
-        # By id: of thousands few have changed since the last reading, so the others are kept.
-        self._schedules: dict[int, tuple[_Read, ScheduleFacts]] = {}
+        # As read last, by column. Of thousands few have changed, and only these are made anew.
+        self._ids: list[int] = []
+        self._columns: list[list[Any]] = []
+        self._facts: list[ScheduleFacts] = []
 
     def snapshot(self) -> LedgerSnapshot:
         """One consistent reading, all of it at one instant of the database's clock."""
         with self._session.transaction():
             self._session.run("snapshot_begin")
             now = self._session.run("snapshot_limit")[0]["now"]
-            queues = self._session.run("snapshot_queues", {"now": now})
-            schedules = self._session.build("snapshot_schedules", _row, {})
+            queues = self._session.run("snapshot_queues", {"now": now}, binary=True)
+            schedules = self._session.run("snapshot_schedules", binary=True)[0]
             counters = self._counters()
             ledger = self._session.run("snapshot_ledger")[0]
         return LedgerSnapshot(
@@ -71,7 +61,7 @@ class PostgresMeasured:
                 for row in counters
                 if not _is_histogram(row)
             ),
-            histograms=_histograms([row for row in counters if _is_histogram(row)]),
+            histograms=tuple(_histogram(row) for row in counters if _is_histogram(row)),
             last_reconcile=ledger["reconciled_at"],
         )
 
@@ -104,25 +94,28 @@ class PostgresMeasured:
         rows = self._session.run("kept_reading")
         return from_text(rows[0]["body"]) if rows else None
 
-    def _facts_of(
-        self, rows: Iterable[_Row], unfinished: Mapping[int, float]
-    ) -> tuple[ScheduleFacts, ...]:
-        known, now_known = self._schedules, {}
-        for id_, name, last_recorded, last_success in rows:
-            read = _Read(name, last_recorded, unfinished.get(id_), last_success)
-            before = known.get(id_)
-            now_known[id_] = (
-                before if before is not None and before[0] == read else (read, _facts(read))
-            )
-        self._schedules = now_known
-        return tuple(facts for _, facts in now_known.values())
+    def _facts_of(self, row: DictRow, unfinished: Mapping[int, float]) -> tuple[ScheduleFacts, ...]:
+        ids = row["ids"]
+        recorded = _latest(row["recorded"], row["recorded_epochs"])
+        succeeded = _latest(row["succeeded"], row["succeeded_epochs"])
+        columns: list[list[Any]] = [row["names"]]
+        columns += (list(map(of.get, ids)) for of in (recorded, unfinished, succeeded))
+        if ids == self._ids:
+            for place in _changed(self._columns, columns):
+                self._facts[place] = _facts(*(column[place] for column in columns))
+        else:
+            self._facts = [_facts(*of_one) for of_one in zip(*columns, strict=True)]
+        self._ids, self._columns = ids, columns
+        return tuple(self._facts)
 
     def _counters(self) -> list[DictRow]:
-        for row in self._session.run("snapshot_kinds", {"limit": KINDS_MAX}):
+        rows = self._session.run("snapshot_kinds", {"limit": KINDS_MAX + 1})
+        for row in rows[:KINDS_MAX]:
             if len(self._kinds) < KINDS_MAX:
                 self._kinds[row["kind"]] = None
-        asked = {"by_kind": BY_KIND, "kinds": list(self._kinds), "other": OTHER}
-        return self._session.run("snapshot_counters", asked)
+        by_kind = BY_KIND if len(rows) > KINDS_MAX else []
+        asked = {"by_kind": by_kind, "kinds": list(self._kinds), "other": OTHER}
+        return self._session.run("snapshot_counters", asked, binary=True)
 
 
 def _is_histogram(row: DictRow) -> bool:
@@ -130,34 +123,50 @@ def _is_histogram(row: DictRow) -> bool:
     return metric is not None and metric.type is MetricType.HISTOGRAM
 
 
-def _histograms(rows: Sequence[DictRow]) -> tuple[HistogramReading, ...]:
-    found: dict[tuple[str, tuple[str, ...]], Distribution] = {}
-    for row in rows:
-        series = row["metric"], tuple(row["labels"])
-        so_far = found.get(series) or Distribution.empty(CATALOGUE[row["metric"]].bounds)
-        # In millionths, so that the sum comes out the same in any order.
-        total = float(row["total"] / MILLION)
-        found[series] = so_far.observed(row["le"], row["n"], total)
-    return tuple(HistogramReading(*series, value) for series, value in found.items())
+def _histogram(row: DictRow) -> HistogramReading:
+    bounds = CATALOGUE[row["metric"]].bounds
+    counts = [0] * (len(bounds) + 1)
+    for le, n in zip(row["buckets"], row["counts"], strict=True):
+        counts[bisect_left(bounds, le)] += n
+    # In millionths, so that the sum comes out the same in any order.
+    value = Distribution(bounds, tuple(counts), float(row["total"] / MILLION))
+    return HistogramReading(row["metric"], tuple(row["labels"]), value)
 
 
-def _row(*columns: Any) -> _Row:
-    return columns  # type: ignore[return-value]  # as the statement selects them
+def _latest(schedules: Sequence[int], epochs: Sequence[float]) -> dict[int, float]:
+    """By schedule; one may be there several times."""
+    found = dict(zip(schedules, epochs, strict=True))
+    if len(found) < len(schedules):
+        for schedule, epoch in zip(schedules, epochs, strict=True):
+            found[schedule] = max(found[schedule], epoch)
+    return found
 
 
 def _oldest_unfinished(queues: Iterable[DictRow]) -> dict[int, float]:
-    """By schedule; one may have jobs in several queues, and of several kinds of waiting."""
+    """By schedule; one may be there several times."""
     found: dict[int, float] = {}
     for row in queues:
         for schedule, epoch in zip(row["schedules"], row["due_epochs"], strict=True):
-            if epoch < found.get(schedule, inf):
+            if found.setdefault(schedule, epoch) > epoch:
                 found[schedule] = epoch
     return found
 
 
-def _facts(read: _Read) -> ScheduleFacts:
-    name, *epochs = read
-    return ScheduleFacts(name, *map(_instant, epochs))
+def _changed(before: Sequence[list[Any]], now: Sequence[list[Any]]) -> set[int]:
+    """The places in which two sets of columns differ."""
+    return {
+        place
+        for old, new in zip(before, now, strict=True)
+        if old != new
+        for place, (a, b) in enumerate(zip(old, new, strict=True))
+        if a != b
+    }
+
+
+def _facts(
+    name: str, recorded: float | None, unfinished: float | None, succeeded: float | None
+) -> ScheduleFacts:
+    return ScheduleFacts(name, _instant(recorded), _instant(unfinished), _instant(succeeded))
 
 
 def _instant(epoch: float | None) -> datetime | None:
