@@ -105,6 +105,20 @@ def dashboards() -> Mapping[str, str]:
     return boards()
 
 
+def alertmanager(teams: Sequence[str]) -> str:
+    """Routes and inhibitions for Alertmanager, with receivers for each of the teams."""
+    from cronledger.adapters.observe.alertmanager import alertmanager
+
+    return alertmanager(teams)
+
+
+def grafana_alerts(text: str, name: str) -> str:
+    """The alert rules in `text`, read from the file `name`, as Grafana provisions them."""
+    from cronledger.adapters.observe.grafana_alerts import grafana_alerts
+
+    return grafana_alerts(text, name)
+
+
 def roles_script() -> str:
     """The roles of the database and their rights, as SQL."""
     from cronledger.adapters.postgres.migrate import roles_script

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,9 @@ import typer
 
 from cronledger.cli import render
 from cronledger.errors import ConfigError, RefusedError
+
+# What a schedule file takes for a team.
+TEAM = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}")
 
 export = typer.Typer(no_args_is_help=True, help="Write artefacts for other programs.")
 
@@ -68,6 +72,42 @@ def dashboards(
 
 
 @export.command()
+def alertmanager(
+    team: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--team", metavar="TEAM", help="A team with receivers of its own; repeatable."
+        ),
+    ] = None,
+    output: OutputFile = None,
+    check: CheckedFile = None,
+) -> None:
+    """Routes and inhibitions for Alertmanager, by team and severity; the receivers are empty."""
+    from cronledger import wiring
+
+    for name in team or ():
+        if not TEAM.fullmatch(name):
+            raise ConfigError(
+                f"{name!r} is no team; as in the file: letters, digits, '_', '.' and '-', up to 63"
+            )
+    _hand_out(wiring.alertmanager(tuple(dict.fromkeys(team or ()))), output, check)
+
+
+@export.command("grafana-alerts")
+def grafana_alerts(
+    alerts: Annotated[
+        Path, typer.Argument(metavar="ALERTS", help="The alert rules of Prometheus.")
+    ] = Path("alerts/cronledger.yaml"),
+    output: OutputFile = None,
+    check: CheckedFile = None,
+) -> None:
+    """The alerts as Grafana provisions them: rules that Grafana evaluates by itself."""
+    from cronledger import wiring
+
+    _hand_out(wiring.grafana_alerts(_read(alerts), str(alerts)), output, check)
+
+
+@export.command()
 def roles() -> None:
     """The database roles and their rights, as SQL for whoever owns the schema."""
     from cronledger import wiring
@@ -93,11 +133,15 @@ def _hand_out(text: str, output: Path | None, check: Path | None) -> None:
         render.tell(f"wrote {output}")
 
 
-def _compare(text: str, path: Path, again: str) -> None:
+def _read(path: Path) -> str:
     try:
-        found = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}); name a file to compare") from None
+        raise ConfigError(f"{path} cannot be read ({error}); name another file") from None
+
+
+def _compare(text: str, path: Path, again: str) -> None:
+    found = _read(path)
     if found != text:
         render.tell(f"{path} is not what this version writes; write it anew ({again})")
         raise typer.Exit(1)
