@@ -40,6 +40,7 @@ def world(any_database: str, session_for: Callable[..., Session], zones: PinnedZ
     made.at("2026-03-01T00:30").load(
         f"h: cron: '0 * * * *', class: hourly, objective: PT2H, {ALL}, job: {{kind: k, queue: q}}",
         "d: cron: '0 0 * * *', catchup: {policy: none}, job: {kind: k, queue: q}",
+        "w: cron: '0 0 * * *', catchup: {policy: all, window: PT30M}, job: {kind: k, queue: q}",
         queues=QUEUES,
     )
     return made.at("2026-03-01T10:00:05")
@@ -217,6 +218,7 @@ def test_the_last_instant_of_the_objective_is_on_time(world: World) -> None:
 
 
 def test_dead_cancelled_and_abandoned_are_ends_too(world: World) -> None:
+    """What `catchup: none` leaves out is not: the file asks for it."""
     world.at("2026-03-01T01:00").tick()
     PostgresQueue(world.session).fail(claim(world)[0], Failure("Boom", "it", retryable=False))
     world.at("2026-03-02T01:00:05").tick()

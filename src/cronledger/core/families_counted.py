@@ -93,7 +93,7 @@ COUNTED: tuple[Group, ...] = (
         {
             "cronledger_deliveries_total": (
                 "Occurrences that reached an end, by result (on_time, late, dead, cancelled, "
-                "abandoned); on time is completed within the objective of the schedule."
+                "abandoned by a limit of the catch-up); on time is within the schedule's objective."
             ),
         },
     ),

@@ -22,7 +22,8 @@ $$;
 -- The bound of the bucket of a value, which is in it if it is equal; values are whole millionths.
 create function cronledger.bucket(p_value double precision, p_bounds double precision[])
 returns double precision language sql immutable parallel safe as $$
-  select coalesce(p_bounds[width_bucket(p_value - 5e-7, p_bounds) + 1], 'Infinity')
+  select case when p_value is not null
+              then coalesce(p_bounds[width_bucket(p_value - 5e-7, p_bounds) + 1], 'Infinity') end
 $$;
 
 -- What somebody says that a span was, if it can be; null stays null, which greatest() would pass over.

@@ -242,9 +242,9 @@ begin
       insert into cronledger.stat_delta (metric, labels, le, n, total)
       select 'cronledger_job_wait_seconds', array[wanted.name, w.kind], w.le, count(*),
              sum((w.waited * 1e6)::bigint)
-        from (select l.kind, s.waited,
-                     cronledger.bucket(s.waited, cronledger.bounds_of_spans()) as le
-                from leased l, cronledger.seconds(l.eligible_at, l.claimed_at) as s(waited)) w
+        from (select l.kind, t.waited, cronledger.bucket(t.waited, cronledger.bounds_of_spans()) as le
+                from leased l
+               cross join lateral (select cronledger.seconds(l.eligible_at, l.claimed_at)) t(waited)) w
        group by w.kind, w.le)
     select l.job_id, l.token, j.key, l.kind, l.schema_version, wanted.name, l.tenant, j.payload,
            j.headers, j.logical_time, l.attempt, l.max_attempts, l.eligible_at, l.claimed_at,

@@ -8,6 +8,22 @@ language sql as $$
    where j.id = any (p_job_ids) group by q.name, j.kind
 $$;
 
+-- Occurrences of these schedules have completed just now.
+create function cronledger.count_delivered(p_schedule_ids int[], p_deliver_bys timestamptz[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  with ended as (
+    select u.schedule_id, u.deliver_by >= cronledger.now() as on_time, count(*) as n
+      from unnest(p_schedule_ids, p_deliver_bys) as u(schedule_id, deliver_by) group by 1, 2),
+  succeeded as (
+    insert into cronledger.success_delta (schedule_id, at)
+    select distinct e.schedule_id, cronledger.now() from ended e)
+  insert into cronledger.stat_delta (metric, labels, n)
+  select 'cronledger_deliveries_total',
+         array[s.class, case when e.on_time then 'on_time' else 'late' end], sum(e.n)
+    from ended e join cronledger.schedule s on s.id = e.schedule_id group by s.class, e.on_time;
+end $$;
+
 -- Complete jobs under their leases; returns those that were. The others are stale: refused, counted.
 -- p_started, p_ran: how many seconds after its claim the handler of each job began, and for how long it
 -- ran, by the clock of the worker. A null of either says that nobody knows: then the first is not
@@ -18,6 +34,8 @@ create function cronledger.complete(p_job_ids bigint[], p_tokens bigint[],
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   settled bigint[];
+  of_schedules int[];
+  deliver_bys timestamptz[];
 begin
   with done as (
     delete from cronledger.lease l
@@ -29,7 +47,7 @@ begin
     select d.job_id, d.claimed_at, d.first_claimed_at, cronledger.now(), d.queue_id, d.attempt,
            'completed', d.worker
       from done d),
-  -- Each job is looked at once, and what follows adds up the few rows that this leaves.
+  -- Each job is looked at once; a batch leaves a few rows, mostly of one kind and alike.
   alike as materialized (
     select t.queue_id, t.kind, t.attempt,
            cronledger.bucket(t.started, cronledger.bounds_of_starts()) as started_le,
@@ -42,38 +60,28 @@ begin
               left join (select g.token, min(g.started) as started, min(g.ran) as ran
                            from unnest(p_tokens, p_started, p_ran) as g(token, started, ran)
                           where p_started is not null or p_ran is not null
-                          group by g.token) u
-                on u.token = d.token) t
+                          group by g.token) u on u.token = d.token) t
      group by 1, 2, 3, 4, 5),
   counted as (
     insert into cronledger.stat_delta (metric, labels, le, n, total)
-    select m.metric, array[q.name, a.kind, 'completed'], 'Infinity', sum(a.n), 0
-      from alike a join cronledger.queue q on q.id = a.queue_id,
-           (values ('cronledger_attempts_total'), ('cronledger_jobs_finished_total')) as m(metric)
-     group by m.metric, q.name, a.kind
-    union all
-    select 'cronledger_job_attempts', array[q.name, a.kind],
-           cronledger.bucket(a.attempt, cronledger.bounds_of_attempts()), sum(a.n),
-           sum(a.n * a.attempt * 1000000)
-      from alike a join cronledger.queue q on q.id = a.queue_id group by q.name, a.kind, 3
-    union all
-    select 'cronledger_job_claim_to_start_seconds', array[q.name, a.kind], a.started_le, sum(a.n),
-           sum(a.started)
-      from alike a join cronledger.queue q on q.id = a.queue_id
-     where a.started is not null group by q.name, a.kind, a.started_le
-    union all
-    select 'cronledger_job_execution_seconds', array[q.name, a.kind, 'completed'], a.ran_le,
-           sum(a.n), sum(a.ran)
-      from alike a join cronledger.queue q on q.id = a.queue_id group by q.name, a.kind, a.ran_le
-    union all
-    select 'cronledger_deliveries_total',
-           array[s.class, case when d.deliver_by >= cronledger.now() then 'on_time' else 'late' end],
-           'Infinity', count(*), 0
-      from done d join cronledger.schedule s on s.id = d.schedule_id group by 2),
-  succeeded as (
-    insert into cronledger.success_delta (schedule_id, at)
-    select distinct d.schedule_id, cronledger.now() from done d where d.schedule_id is not null)
-  select array_agg(d.job_id) into settled from done d;
+    select m.metric, case when m.ended then array[q.name, a.kind, 'completed']
+                          else array[q.name, a.kind] end, m.le, a.n, m.total
+      from alike a
+      join cronledger.queue q on q.id = a.queue_id
+     cross join lateral (values
+       ('cronledger_attempts_total', true, 'Infinity', 0),
+       ('cronledger_jobs_finished_total', true, 'Infinity', 0),
+       ('cronledger_job_attempts', false, cronledger.bucket(a.attempt, cronledger.bounds_of_attempts()),
+        a.n * a.attempt * 1000000),
+       ('cronledger_job_claim_to_start_seconds', false, a.started_le, a.started),
+       ('cronledger_job_execution_seconds', true, a.ran_le, a.ran)) as m(metric, ended, le, total)
+     where m.le is not null)
+  select array_agg(d.job_id), array_agg(d.schedule_id) filter (where d.schedule_id is not null),
+         array_agg(d.deliver_by) filter (where d.schedule_id is not null)
+    into settled, of_schedules, deliver_bys from done d;
+  if of_schedules is not null then
+    perform cronledger.count_delivered(of_schedules, deliver_bys);
+  end if;
   if cardinality(coalesce(settled, '{}')) < cardinality(p_job_ids) then
     perform cronledger.count_stale(array(
       select g.id from unnest(p_job_ids) as g(id) where g.id <> all (coalesce(settled, '{}'))));

@@ -1,5 +1,5 @@
--- Store ranges left out, and count them by class and reason. What is left out for good has reached an
--- end, and one that nobody wanted.
+-- Store ranges left out, and count them by class and reason. What a limit of the catch-up left out has
+-- reached an end, and one that nobody wanted; what the file asks not to run has not.
 with stored as (
   insert into cronledger.left_out (schedule_id, from_time, to_time, reason, count, decided_at)
   select u.*, cronledger.now()
@@ -17,4 +17,4 @@ select case when suppressed then 'cronledger_occurrences_skipped_total'
   from counted
  union all
 select 'cronledger_deliveries_total', array[class, 'abandoned'], sum(n)
-  from counted where not suppressed group by class
+  from counted where reason in ('outside_window', 'over_limit') group by class
