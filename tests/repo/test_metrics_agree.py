@@ -14,6 +14,7 @@ import yaml
 from typer.main import get_command
 
 from cronledger.adapters.observe.reference import reference
+from cronledger.adapters.observe.signals import GOLDEN, MINIMUM, Signal
 from cronledger.cli.app import build
 from cronledger.core.catalogue import CATALOGUE, MetricType, Source, Tier
 
@@ -254,3 +255,17 @@ def test_closed_label_values_belong_to_a_label_of_the_metric() -> None:
     for metric in CATALOGUE.values():
         assert metric.values.keys() <= set(metric.labels)
         assert all(len(set(values)) == len(values) for values in metric.values.values())
+
+
+@pytest.mark.parametrize("signal", [*GOLDEN, *MINIMUM], ids=lambda signal: str(signal.asked))
+def test_what_is_asked_first_has_a_metric_and_a_panel_that_reads_it(signal: Signal) -> None:
+    [metric] = names_in(signal.metric)
+    assert metric in CATALOGUE
+    board, _, title = signal.panel.partition(": ")
+    panels = json.loads((ROOT / "dashboards" / f"{board}.json").read_text())["panels"]
+    [panel] = [panel for panel in panels if panel["title"] == title]
+    read = {name for text in strings(panel["targets"]) for name in names_in(text)}
+    rules = [rule["expr"] for rule in RECORDING if rule["record"] in read]
+    assert metric in read.union(*map(names_in, rules))
+    for label, value in re.findall(r'(\w+)="(\w+)"', signal.metric):
+        assert value in CATALOGUE[metric].values[label]

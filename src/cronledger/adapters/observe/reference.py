@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from cronledger.core.catalogue import CATALOGUE, Metric, Source
+from cronledger.adapters.observe.signals import GOLDEN, MINIMUM
+from cronledger.core.catalogue import CATALOGUE, KINDS_MAX, OTHER, Metric, Source
 
 _HEADINGS: Mapping[Source, tuple[str, str]] = {
     Source.FILE: (
@@ -18,12 +19,14 @@ _HEADINGS: Mapping[Source, tuple[str, str]] = {
     ),
     Source.LEDGER: (
         "Counted in the database",
-        "Durable counters: they survive restarts and are the same on every replica. Fold with"
-        " `max`, never with `sum`.",
+        "Durable counters and histograms: they survive restarts and are the same on every replica."
+        f" Fold with `max`, never with `sum`. {KINDS_MAX} kinds have series of their own, those"
+        f" with the most jobs when the process began first; all others are `{OTHER}`.",
     ),
     Source.PROCESS: (
         "Of this process",
-        "Counters start at 0 with the process: fold them with `sum`, gauges as the question asks.",
+        "Counters and histograms start at 0 with the process: fold them with `sum`, gauges as the"
+        " question asks.",
     ),
 }
 
@@ -60,7 +63,16 @@ and the dashboards in `dashboards/` are built on them. None of the alerts looks 
 
 def reference() -> str:
     """The whole page, in Markdown."""
-    return "\n".join([_INTRODUCTION, *_sections()])
+    return "\n".join([_INTRODUCTION, *_answers(), *_sections()])
+
+
+def _answers() -> Iterator[str]:
+    for heading, signals in (
+        ("The four golden signals", GOLDEN),
+        ("What a first board must show", MINIMUM),
+    ):
+        rows = "\n".join(f"| {s.asked} | `{s.metric}` | {s.panel} |" for s in signals)
+        yield f"## {heading}\n\n| asked | metric | board: panel |\n|---|---|---|\n{rows}\n"
 
 
 def _sections() -> Iterator[str]:

@@ -208,6 +208,20 @@ def _errors() -> Row:
         (
             Panel(
                 "timeseries",
+                "Deliveries by result",
+                "Late, dead or abandoned ones that grow: `cronledger status`, worst first.",
+                (Query(increase("cronledger_deliveries_total", JOB, "result"), "{{result}}"),),
+                stacked=True,
+            ),
+            Panel(
+                "timeseries",
+                "Share of a class that was not on time, in an hour",
+                "Above 14.4 % now and in the last minutes alerts; 1 % is what is allowed for.",
+                (Query(f"class:cronledger_delivery_errors:ratio_rate1h{{{JOB}}}", "{{class}}"),),
+                "percentunit",
+            ),
+            Panel(
+                "timeseries",
                 "Attempts by outcome",
                 "Retries or expired leases that grow: read the worker's log lines by error class.",
                 (Query(increase("cronledger_attempts_total", QUEUE, "outcome"), "{{outcome}}"),),

@@ -48,6 +48,12 @@ def of_processes(counter: str, matchers: str, by: str) -> str:
     return f"sum by ({by}) (increase({counter}{{{matchers}}}[$__rate_interval]))"
 
 
+def within(share: float, histogram: str, matchers: str, by: str) -> str:
+    """What `share` of the observations of a durable histogram stays within."""
+    rate = f"rate({histogram}_bucket{{{matchers}}}[$__rate_interval])"
+    return f"histogram_quantile({share}, sum by ({by}, le) (max without ({REPLICAS}) ({rate})))"
+
+
 def lines(title: str, description: str, *queries: Query, unit: str = "none") -> Panel:
     """A panel of lines over time."""
     return Panel("timeseries", title, description, queries, unit)

@@ -9,6 +9,7 @@ from cronledger.adapters.observe.boards.parts import (
     QUEUE_VARIABLE,
     increase,
     lines,
+    within,
 )
 from cronledger.adapters.observe.panels import Dashboard, Panel, Query, Row
 
@@ -22,7 +23,7 @@ def queues() -> Dashboard:
         span="now-6h",
         variables=(JOB_VARIABLE, QUEUE_VARIABLE),
         annotations=ANNOTATIONS,
-        rows=(_ages(), _attempts(), _leases(), _fences(), _dead_letters()),
+        rows=(_ages(), _times(), _attempts(), _leases(), _fences(), _dead_letters()),
     )
 
 
@@ -60,6 +61,41 @@ def _ages() -> Row:
                 "bool_yes_no",
                 width=24,
                 height=5,
+            ),
+        ),
+    )
+
+
+def _times() -> Row:
+    def p95(title: str, description: str, histogram: str, unit: str = "s") -> Panel:
+        query = Query(within(0.95, histogram, QUEUE, "kind"), "{{kind}}")
+        return lines(title, description, query, unit=unit)
+
+    return Row(
+        "How long jobs take (95 of 100 stay within)",
+        (
+            p95(
+                "Wait by kind",
+                "From eligible to claimed. Grows while execution does not: more workers.",
+                "cronledger_job_wait_seconds",
+            ),
+            p95(
+                "Claim to start by kind",
+                "More than a moment: the worker claims more than it can begin, or stands still.",
+                "cronledger_job_claim_to_start_seconds",
+            ),
+            p95(
+                "Execution by kind",
+                "Near the timeout: attempts are about to be cancelled."
+                " `cronledger jobs list --state leased` shows what runs.",
+                "cronledger_job_execution_seconds",
+            ),
+            p95(
+                "Attempts per key by kind",
+                "More than one for most: failures that retries hide; the worker's log has the error"
+                " class.",
+                "cronledger_job_attempts",
+                "none",
             ),
         ),
     )

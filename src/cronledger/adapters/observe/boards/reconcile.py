@@ -12,6 +12,7 @@ from cronledger.adapters.observe.boards.parts import (
     increase,
     lines,
     of_processes,
+    within,
 )
 from cronledger.adapters.observe.panels import Dashboard, Panel, Query, Row
 
@@ -79,6 +80,23 @@ def _arithmetic() -> Row:
                 "Records by who made them",
                 "Backfills by hand that grow: the tick is not alive, or too slow.",
                 Query(increase("cronledger_occurrences_recorded_total", JOB, "via"), "{{via}}"),
+            ),
+            lines(
+                "Enqueue lag by class (95 of 100 stay within)",
+                "From the due time to the record. Minutes: the tick is too slow, or was away.",
+                Query(within(0.95, "cronledger_enqueue_lag_seconds", JOB, "class"), "{{class}}"),
+                unit="s",
+            ),
+            lines(
+                "Time of passes by phase (95 of 100 stay within)",
+                "Grows with the schedules; near the interval, passes come late. `cronledger doctor`"
+                " looks at the database.",
+                Query(
+                    "histogram_quantile(0.95, sum by (phase, le) (rate("
+                    f"cronledger_reconcile_duration_seconds_bucket{{{JOB}}}[$__rate_interval])))",
+                    "{{phase}}",
+                ),
+                unit="s",
             ),
             lines(
                 "Duplicate enqueues that the key refused",

@@ -58,6 +58,11 @@ def _now() -> Row:
                 "Behind Last due by more than the grace: `cronledger backfill FILE SCHEDULE`.",
                 "cronledger_schedule_last_recorded_timestamp_seconds",
             ),
+            moment(
+                "Last success",
+                "Long before Last due: `cronledger reconcile FILE SCHEDULE` says where they stand.",
+                "cronledger_schedule_last_success_timestamp_seconds",
+            ),
         ),
     )
 
