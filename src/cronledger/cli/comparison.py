@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,11 +18,15 @@ from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cronledger.core.diff import OccurrenceClass
     from cronledger.core.schedule import ScheduleFile
     from cronledger.flows.reconcile import Details, Drift
     from cronledger.ports import Ledger, Zones
 
 DEFAULT_SINCE = timedelta(days=7)
+After = Annotated[
+    str | None, typer.Option("--after", help="Go on after this key, where a run stopped.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +42,34 @@ class Comparison:
     drifts: list[Drift]
     reached: OccurrenceKey | None = None
 
+    def counts(self) -> Counter[OccurrenceClass]:
+        """How many keys are in each class, shown or not."""
+        found: Counter[OccurrenceClass] = Counter()
+        for drift in self.drifts:
+            found.update(drift.counts)
+        return found
+
+    def in_short(self, counts: Counter[OccurrenceClass]) -> dict[str, Any]:
+        """What a machine reads of a report beside its keys."""
+        from cronledger.core.diff import OccurrenceClass
+
+        return {
+            "now": self.now,
+            "window": {"from": self.window.start, "to": self.window.end},
+            "summary": {str(word): counts[word] for word in OccurrenceClass},
+            "interrupted_after": str(self.reached) if self.reached else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """`bounds`: from, to and since as typed. `details`: of which keys there shall be findings.
-    `after`: where to go on."""
+    `after`: where to go on. `partly`: what was compared until an interruption is of use."""
 
     bounds: tuple[str | None, str | None, str | None]
-    details: Details
+    details: Details = False
     after: str | None = None
+    partly: bool = False
 
 
 @contextmanager
@@ -67,9 +91,8 @@ def compared(
         now = ledger.now()
         chosen = window(now, *asked.bounds, DEFAULT_SINCE)
         left = chosen if asked.after is None else Rest(chosen, _key(asked.after))
-        drifts, reached = _until_interrupted(
-            compare(file.schedules, ledger, zones, left, only=only, details=asked.details)
-        )
+        found = compare(file.schedules, ledger, zones, left, only=only, details=asked.details)
+        drifts, reached = _until_interrupted(found) if asked.partly else (list(found), None)
         strange = set(only or file.schedules) - {drift.schedule for drift in drifts}
         for name in sorted(strange) if reached is None and asked.after is None else ():
             render.tell(
@@ -97,13 +120,16 @@ def _key(text: str) -> OccurrenceKey:
         raise ConfigError(f"--after: {error}") from None
 
 
-def say_where_to_go_on(compared: Comparison) -> None:
-    """What to add to the command for the rest."""
+def end_if_interrupted(compared: Comparison) -> None:
+    """Say what to add to the command for the rest, and end as one that was interrupted."""
+    if compared.reached is None:
+        return
     window = compared.window
     render.tell(
         f"interrupted after {compared.reached}; the rest: --from {format_instant(window.start)} "
         f"--to {format_instant(window.end)} --after {compared.reached}"
     )
+    raise KeyboardInterrupt
 
 
 def _chosen(file: ScheduleFile, names: Sequence[str], ledger: Ledger) -> list[str] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cronledger.cli import render
-from cronledger.cli.comparison import Asked, Comparison, say_where_to_go_on
+from cronledger.cli.comparison import After, Asked, Comparison, end_if_interrupted
 from cronledger.cli.comparison import compared as compare
 from cronledger.cli.explain_key import key_row
 from cronledger.cli.options import (
@@ -52,9 +52,7 @@ def reconcile(
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit 1 if a key is in one of these classes (a,b).")
     ] = "missing",
-    after: Annotated[
-        str | None, typer.Option("--after", help="Go on after this key, where a run stopped.")
-    ] = None,
+    after: After = None,
     database_url: Database = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -66,29 +64,18 @@ def reconcile(
     if only is None and output is Format.TABLE:
         shown -= FINE
     # A table says where running jobs stand.
-    details = shown | {OccurrenceClass.RUNNING}
-    with compare(ctx, database_url, words, Asked((start, end, since), details, after)) as compared:
+    wanted = shown | {OccurrenceClass.RUNNING}
+    asked = Asked((start, end, since), wanted, after, partly=True)
+    with compare(ctx, database_url, words, asked) as compared:
         pass  # everything was read; the report needs no connection
-    counts: Counter[OccurrenceClass] = Counter()
-    for drift in compared.drifts:
-        counts.update(drift.counts)
+    counts = compared.counts()
     rows = _rows(compared.drifts, shown)
     if output is Format.TABLE:
-        severity = list(OccurrenceClass)
-        rows.sort(key=lambda row: severity.index(row["class"]))
-        rows = [row | {"age": timedelta(seconds=row["age_seconds"])} for row in rows]
-    extra = {
-        "now": compared.now,
-        "window": {"from": compared.window.start, "to": compared.window.end},
-        "summary": {str(word): counts[word] for word in OccurrenceClass},
-        "interrupted_after": str(compared.reached) if compared.reached else None,
-    }
-    render.show(output, "occurrences", rows, COLUMNS, extra)
+        rows = _worst_first(rows, list(OccurrenceClass))
+    render.show(output, "occurrences", rows, COLUMNS, compared.in_short(counts))
     if output is Format.TABLE:
         _summarise(compared, counts)
-    if compared.reached is not None:
-        say_where_to_go_on(compared)
-        raise KeyboardInterrupt
+    end_if_interrupted(compared)
     if any(counts[word] for word in failing):
         raise typer.Exit(1)
 
@@ -116,10 +103,7 @@ def backfill(
 
     wanted = set(_classes(f"missing,{include or ''}", "--include", FILLABLE))
     by = by_whom(actor, reason) if apply else None
-    asked = Asked((start, end, since), details=False)
-    with compare(ctx, database_url, words, asked) as compared:
-        if compared.reached is not None:
-            raise KeyboardInterrupt
+    with compare(ctx, database_url, words, Asked((start, end, since))) as compared:
         ordered = order(compared.drifts, compared.file.schedules, wanted, limit)
         written = 0
         if by is not None:
@@ -145,6 +129,14 @@ def _rows(drifts: Sequence[Drift], shown: Collection[OccurrenceClass]) -> list[d
         for finding in drift.findings
         if finding.occurrence_class in shown
     ]
+
+
+def _worst_first(
+    rows: Sequence[dict[str, Any]], severity: Sequence[OccurrenceClass]
+) -> list[dict[str, Any]]:
+    """The rows for people, with their age as a span."""
+    ordered = sorted(rows, key=lambda row: severity.index(row["class"]))
+    return [row | {"age": timedelta(seconds=row["age_seconds"])} for row in ordered]
 
 
 def _summarise(compared: Comparison, counts: Counter[OccurrenceClass]) -> None:
