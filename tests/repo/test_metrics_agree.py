@@ -224,7 +224,7 @@ def test_the_reference_page_is_what_the_catalogue_says() -> None:
 def test_the_reference_page_names_every_metric_once_with_its_help() -> None:
     page = reference()
     for name, metric in CATALOGUE.items():
-        assert page.count(f"| `{name}` |") == 1
+        assert page.count(f"| `{name}` | {metric.type} |") == 1
         assert metric.help in page
 
 

@@ -26,7 +26,7 @@ def reconcile() -> Dashboard:
         span="now-7d",
         variables=(JOB_VARIABLE, SCHEDULE_VARIABLE),
         annotations=ANNOTATIONS,
-        rows=(_gaps(), _arithmetic(), _sidecar(), _replicas()),
+        rows=(_gaps(), _arithmetic(), _times(), _sidecar(), _replicas()),
     )
 
 
@@ -82,6 +82,29 @@ def _arithmetic() -> Row:
                 Query(increase("cronledger_occurrences_recorded_total", JOB, "via"), "{{via}}"),
             ),
             lines(
+                "Duplicate enqueues that the key refused",
+                "A few are two sidecars at once. Many, for long: two files fight over a schedule.",
+                Query(
+                    of_processes("cronledger_occurrence_duplicates_suppressed_total", JOB, "class"),
+                    "{{class}}",
+                ),
+            ),
+            lines(
+                "Reconciles by outcome",
+                "Errors: the log line `loop_failed` says what the database said.",
+                Query(
+                    of_processes("cronledger_reconcile_runs_total", JOB, "outcome"), "{{outcome}}"
+                ),
+            ),
+        ),
+    )
+
+
+def _times() -> Row:
+    return Row(
+        "How long it takes",
+        (
+            lines(
                 "Enqueue lag by class (95 of 100 stay within)",
                 "From the due time to the record. Minutes: the tick is too slow, or was away.",
                 Query(within(0.95, "cronledger_enqueue_lag_seconds", JOB, "class"), "{{class}}"),
@@ -97,21 +120,6 @@ def _arithmetic() -> Row:
                     "{{phase}}",
                 ),
                 unit="s",
-            ),
-            lines(
-                "Duplicate enqueues that the key refused",
-                "A few are two sidecars at once. Many, for long: two files fight over a schedule.",
-                Query(
-                    of_processes("cronledger_occurrence_duplicates_suppressed_total", JOB, "class"),
-                    "{{class}}",
-                ),
-            ),
-            lines(
-                "Reconciles by outcome",
-                "Errors: the log line `loop_failed` says what the database said.",
-                Query(
-                    of_processes("cronledger_reconcile_runs_total", JOB, "outcome"), "{{outcome}}"
-                ),
             ),
         ),
     )
