@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from importlib.resources import files
+
+import pytest
 
 from cronledger.adapters.postgres.controls import PostgresControls
 from cronledger.adapters.postgres.snapshot import PostgresMeasured
@@ -108,3 +112,20 @@ def test_who_reads_again_and_again_sees_what_has_changed(
     )
     assert [facts.schedule for facts in reader.snapshot().schedules] == ["bench", "another"]
     assert reader.snapshot().schedules[0].oldest_unfinished is None
+
+
+HOT = {"ready", "deferred", "lease", "dead", "queue", "schedule", "retry_window", "ledger"}
+SUMS = {"newest", "newest_delta", "success", "success_delta", "stat", "stat_delta"}
+
+
+@pytest.mark.parametrize("name", ["queues", "schedules", "counters", "kinds", "ledger"])
+def test_a_reading_looks_at_no_table_that_grows_with_history(
+    database: str, session_for: SessionFor, name: str
+) -> None:
+    bench = Workbench(database, session_for)
+    asked = {"now": EPOCH, "by_kind": ["m"], "kinds": ["k"], "other": "o", "limit": 9}
+    text = files("cronledger.adapters.postgres").joinpath("sql", f"snapshot_{name}.sql").read_text()
+    ((plan,),) = (row.values() for row in bench.rows("explain (format json)\n" + text, **asked))
+    read = set(re.findall(r"'Relation Name': '(\w+)'", str(plan)))
+    assert read
+    assert read <= HOT | SUMS
