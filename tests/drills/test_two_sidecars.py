@@ -22,15 +22,16 @@ Pair = tuple[Running, Running]
 
 
 @pytest.fixture
-def pair(tmp_path: Path, database: str) -> Iterator[Pair]:
-    """One that leads, and one that follows."""
+def pair(request: pytest.FixtureRequest, tmp_path: Path, database: str) -> Iterator[Pair]:
+    """One that leads, and one that follows; with options, if the test has some."""
+    options: tuple[str, ...] = getattr(request, "param", ())
     file = tmp_path / "schedules.yaml"
     file.write_text(file_text(DAILY), encoding="utf-8")
-    first = Running(file, database).serves()
+    first = Running(file, database, *options).serves()
     started = [first]
     try:
         until(lambda: first.metric("cronledger_leader") == 1, "the first one leads")
-        started.append(Running(file, database).serves())
+        started.append(Running(file, database, *options).serves())
         until(lambda: started[1].metric(LEFT), "the second one follows")
         yield first, started[1]
     finally:
@@ -67,6 +68,15 @@ def test_another_takes_over_from_one_that_was_killed(pair: Pair) -> None:
     until(lambda: follower.metric(OK), "and reconciles")
     assert follower.metric("cronledger_leader_transitions_total") == 1
     assert follower.get("/-/ready").status_code == 200
+
+
+@pytest.mark.parametrize("pair", [("--reconcile-every", "1h")], indirect=True)
+def test_who_takes_over_reconciles_at_once(pair: Pair) -> None:
+    """The wait of one that follows is not added to the time since the last reconcile."""
+    leader, follower = pair
+    until(lambda: leader.metric(OK), "the first reconcile")
+    leader.end(signal.SIGKILL)
+    until(lambda: follower.metric(OK), "the one that is left reconciles")
 
 
 def test_one_that_is_stopped_hands_over_and_a_frozen_one_learns_of_it(pair: Pair) -> None:

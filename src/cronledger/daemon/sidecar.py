@@ -51,7 +51,7 @@ class Sidecar:
         ticker, measurer = passes.ticker, passes.measurer
         self._tick = Loop("tick", ticker.once, clock, observe, ticker.sweep_next)
         self._reconcile = Loop("reconcile", passes.reconciler.once, clock, observe)
-        self._measure = Loop("measure", measurer.once, clock, observe, measurer.failed)
+        self._measure = Loop("measure", self._measuring, clock, observe, measurer.failed)
         self._prune = Loop("prune", passes.pruner.once, clock, observe)
         self._patience = {
             "tick": WAIT_MAX * HANGS_AFTER,
@@ -85,6 +85,18 @@ class Sidecar:
             self._measurer.resign()
         except CronledgerError as error:  # then another one leads when our time is over
             self._observe(Lifecycle("sidecar_did_not_resign", str(error)))
+
+    def _measuring(self) -> timedelta:
+        """One pass of the measurer. Who begins to lead reconciles at once.
+
+        The wait of one that follows would else be added to the time since the last reconcile, and
+        the alert on that knows nothing of it.
+        """
+        led = self._board.leads
+        delay = self._measurer.once()
+        if self._board.leads and not led:
+            self._reconcile.wake()
+        return delay
 
     def reload(self) -> None:
         """Load the file again; a broken one leaves the old one in force, and that is said."""
