@@ -60,8 +60,8 @@ def _span(text: str, by: int) -> str:
 class Prometheus:
     """What one answers. Times are seconds since 1970."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
 
     def query(self, expr: str) -> list[dict[str, Any]]:
         """The series that an expression has now."""
@@ -70,6 +70,17 @@ class Prometheus:
     def firing(self) -> set[str]:
         """The names of the alerts that fire."""
         found = self.query('ALERTS{alertstate="firing"}')
+        return {series["metric"]["alertname"] for series in found}
+
+    def pending(self) -> set[str]:
+        """The names of the alerts that will fire if nothing changes."""
+        found = self.query('ALERTS{alertstate="pending"}')
+        return {series["metric"]["alertname"] for series in found}
+
+    def fired_ever(self, since: float) -> set[str]:
+        """The names of the alerts that have fired since then."""
+        span = max(1, round(self.now() - since))
+        found = self.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{span}s])')
         return {series["metric"]["alertname"] for series in found}
 
     def fired(self, alert: str, since: float, until: float) -> list[bool]:
@@ -84,11 +95,11 @@ class Prometheus:
 
     def now(self) -> float:
         """Its own clock."""
-        answer = httpx.get(f"{self._address}/api/v1/query", params={"query": "time()"}, timeout=5)
+        answer = self._client.get("/api/v1/query", params={"query": "time()"})
         return float(answer.json()["data"]["result"][1])
 
     def _ask(self, what: str, **parameters: str) -> list[dict[str, Any]]:
-        answer = httpx.get(f"{self._address}/api/v1/{what}", params=parameters, timeout=10).json()
+        answer = self._client.get(f"/api/v1/{what}", params=parameters).json()
         assert answer["status"] == "success", answer
         result: list[dict[str, Any]] = answer["data"]["result"]
         return result
@@ -121,17 +132,17 @@ def prometheus(folder: Path, targets: Sequence[str], by: int) -> Iterator[Promet
              f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"],
             stdout=log, stderr=log,
         )  # fmt: skip
-    address = f"http://127.0.0.1:{port}"
     try:
-        until(lambda: _ready(address), "Prometheus is ready")
-        yield Prometheus(address)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
+            until(lambda: _ready(client), "Prometheus is ready")
+            yield Prometheus(client)
     finally:
         process.kill()
         process.wait()
 
 
-def _ready(address: str) -> bool:
+def _ready(client: httpx.Client) -> bool:
     try:
-        return httpx.get(f"{address}/-/ready", timeout=1).status_code == 200
+        return client.get("/-/ready").status_code == 200
     except httpx.TransportError:
         return False
