@@ -3,6 +3,7 @@
 CronledgerError
 ├── ConfigError    2   the file or the command line is wrong; carries every problem found
 ├── StoreError     3   the database could not answer
+├── UnansweredError 3  what is known does not decide what was asked
 └── RefusedError   4   the answer is possible but not allowed as asked (a lock, a pending migration)
 
 Handlers signal with `Retry` and `Discard` (worker/context.py), which are not errors of ours.
@@ -59,6 +60,12 @@ class StoreError(CronledgerError):
     def __init__(self, message: str, sqlstate: str = "") -> None:
         self.sqlstate = sqlstate
         super().__init__(message)
+
+
+class UnansweredError(CronledgerError):
+    """Neither yes nor no follows from what is known; the message says what is lacking."""
+
+    exit_code = 3
 
 
 class RefusedError(CronledgerError):

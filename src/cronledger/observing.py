@@ -1,4 +1,4 @@
-"""What this process tells of its work: its log, and what OpenTelemetry asks for."""
+"""What this process tells: its log, its reports, and what OpenTelemetry asks for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cronledger.adapters.observe.telemetry import Telemetry
+    from cronledger.core.report import Report
     from cronledger.ports import Observe
 
 
@@ -29,6 +30,20 @@ def log_schema() -> str:
     from cronledger.adapters.observe.log_schema import log_schema_text
 
     return log_schema_text()
+
+
+def report_schema() -> str:
+    """The JSON Schema of `reconcile -o json`, as text."""
+    from cronledger.adapters.report.schema import report_schema_text
+
+    return report_schema_text()
+
+
+def report_page(found: Report) -> str:
+    """The report as one page for a browser."""
+    from cronledger.adapters.report.html import page
+
+    return page(found)
 
 
 @cache

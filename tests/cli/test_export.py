@@ -52,3 +52,10 @@ def test_a_copy_that_is_not_current_exits_with_one(
     assert run(["export", "schema", "--check", "s.json"]) == 1
     assert "write it anew (-o s.json)" in capsys.readouterr().err
     assert run(["export", "schema", "--check", "none.json"]) == 2
+
+
+def test_the_schema_of_reports_is_published_as_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    copy = Path(__file__).parents[2] / "docs" / "report.schema.json"
+    assert run(["export", "report-schema", "--check", str(copy)]) == 0, capsys.readouterr().err

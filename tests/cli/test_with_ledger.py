@@ -384,3 +384,20 @@ def test_backdate_shows_first_and_writes_with_a_reason(place: Place) -> None:
         True,
         True,
     )
+
+
+def test_every_form_of_the_report_tells_of_the_same_gap(place: Place) -> None:
+    place.world.lose("h:2026-03-01T05:00:00Z")
+    command = (
+        f"cronledger backfill {place.file} h --from 2026-03-01T05:00:00Z --to 2026-03-01T05:00:01Z"
+    )
+    told = place("reconcile", *WINDOW, "-o", "json")
+    assert told.json["schedules"]["h"]["gaps"][0]["command"] == command
+    assert command in place("reconcile", *WINDOW, "-o", "markdown").out
+    annotation = place("reconcile", *WINDOW, "-o", "github").out.splitlines()[0]
+    assert annotation.startswith("::error file=")
+    assert ",line=3,col=3,title=cronledger reconcile%3A h::1 missing" in annotation
+    page = place("reconcile", *WINDOW, "-o", "html")
+    assert (page.code, page.err) == (1, "")
+    assert page.out.startswith('<!doctype html>\n<html lang="en">')
+    assert "1 key, 1 Mar 2026, 05:00" in page.out

@@ -10,6 +10,7 @@ import typer
 
 from cronledger.cli import (
     backdate,
+    backfill,
     check,
     chunks,
     dead,
@@ -23,8 +24,8 @@ from cronledger.cli import (
     ledger,
     prune,
     queue,
+    reconcile,
     render,
-    reports,
     schedules,
     service,
     status,
@@ -69,8 +70,8 @@ def build() -> typer.Typer:
     app.command()(service.run)
     app.command()(ledger.tick)
     app.command()(status.status)
-    app.command()(reports.reconcile)
-    app.command()(reports.backfill)
+    app.command()(reconcile.reconcile)
+    app.command()(backfill.backfill)
     app.command()(prune.prune)
     app.command()(doctor.doctor)
     app.command()(backdate.backdate)

@@ -165,13 +165,4 @@ def _annotation(row: dict[str, Any]) -> str:
     if row["line"]:
         properties |= {"line": row["line"], "col": row["column"]}
     properties["title"] = f"{title}: {row['subject']}" if row["subject"] else title
-    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return f"::{_COMMANDS[row['severity']]} {listed}::{_data(row['message'])}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return render.annotation(_COMMANDS[row["severity"]], properties, row["message"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +18,11 @@ from cronledger.errors import ConfigError
 
 if TYPE_CHECKING:
     from cronledger.core.diff import OccurrenceClass
+    from cronledger.core.expected import Standing
     from cronledger.core.schedule import ScheduleFile
     from cronledger.flows.reconcile import Details, Drift
     from cronledger.ports import Ledger, Zones
+    from cronledger.wiring import Store
 
 DEFAULT_SINCE = timedelta(days=7)
 After = Annotated[
@@ -32,33 +33,20 @@ After = Annotated[
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What a command compares: the file's schedules (all that the ledger knows if `only` is None)
-    over a window, as of `now`. `reached`: the last key looked at, if it was interrupted."""
+    over a window, as of `now`. `selected`: those that were named, () is all. `never_loaded`: those
+    that the ledger lacks. `reached`: the last key looked at, if it was interrupted."""
 
     file: ScheduleFile
     zones: Zones
     ledger: Ledger
     window: Window
     now: datetime
+    store: Store
+    selected: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    never_loaded: tuple[str, ...]
     drifts: list[Drift]
     reached: OccurrenceKey | None = None
-
-    def counts(self) -> Counter[OccurrenceClass]:
-        """How many keys are in each class, shown or not."""
-        found: Counter[OccurrenceClass] = Counter()
-        for drift in self.drifts:
-            found.update(drift.counts)
-        return found
-
-    def in_short(self, counts: Counter[OccurrenceClass]) -> dict[str, Any]:
-        """What a machine reads of a report beside its keys."""
-        from cronledger.core.diff import OccurrenceClass
-
-        return {
-            "now": self.now,
-            "window": {"from": self.window.start, "to": self.window.end},
-            "summary": {str(word): counts[word] for word in OccurrenceClass},
-            "interrupted_after": str(self.reached) if self.reached else None,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +81,16 @@ def compared(
         left = chosen if asked.after is None else Rest(chosen, _key(asked.after))
         found = compare(file.schedules, ledger, zones, left, only=only, details=asked.details)
         drifts, reached = _until_interrupted(found) if asked.partly else (list(found), None)
-        strange = set(only or file.schedules) - {drift.schedule for drift in drifts}
-        for name in sorted(strange) if reached is None and asked.after is None else ():
+        standings = ledger.standings(only)
+        strange = sorted(set(only or file.schedules) - {standing.name for standing in standings})
+        for name in strange if reached is None and asked.after is None else ():
             render.tell(
                 f"{name} was never loaded, so it owes nothing yet; `tick` or `run` loads it"
             )
-        yield Comparison(file, zones, ledger, chosen, now, drifts, reached)
+        yield Comparison(
+            file, zones, ledger, chosen, now, store, tuple(only or ()), standings, tuple(strange),
+            drifts, reached,
+        )  # fmt: skip
 
 
 def _until_interrupted(found: Iterable[Drift]) -> tuple[list[Drift], OccurrenceKey | None]:
@@ -137,3 +129,17 @@ def _chosen(file: ScheduleFile, names: Sequence[str], ledger: Ledger) -> list[st
     ended = {s.name for s in ledger.standings(names)} - set(file.schedules) if names else set()
     in_file = [name for name in names if name not in ended]
     return [*(pick(file, in_file) if in_file else ()), *sorted(ended)] if names else None
+
+
+def classes(
+    text: str, option: str, allowed: Collection[str] | None = None
+) -> tuple[OccurrenceClass, ...]:
+    """The classes that an option names."""
+    from cronledger.core.diff import OccurrenceClass
+
+    choice = [str(name) for name in OccurrenceClass if allowed is None or name in allowed]
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in choice:
+            raise ConfigError(f"{option}: no class {name!r}; write one of {', '.join(choice)}")
+    return tuple(OccurrenceClass(name) for name in names)

@@ -11,8 +11,8 @@ import typer
 
 from cronledger.cli import render
 from cronledger.cli.options import database, load, split_words
-from cronledger.cli.render import Format, human_span
-from cronledger.core.instants import Window, format_instant, to_epoch
+from cronledger.cli.render import Format
+from cronledger.core.instants import Window, format_instant, human_span, to_epoch
 from cronledger.core.keys import OccurrenceKey
 from cronledger.errors import ConfigError
 

@@ -47,6 +47,14 @@ def log_schema(output: OutputFile = None, check: CheckedFile = None) -> None:
     _hand_out(observing.log_schema(), output, check)
 
 
+@export.command("report-schema")
+def report_schema(output: OutputFile = None, check: CheckedFile = None) -> None:
+    """The JSON Schema of `reconcile -o json`."""
+    from cronledger import observing
+
+    _hand_out(observing.report_schema(), output, check)
+
+
 @export.command()
 def dashboards(
     folder: Annotated[

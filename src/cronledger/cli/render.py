@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-from cronledger.core.instants import format_instant
+from cronledger.core.instants import format_instant, human_span
 
 SCHEMA_VERSION = 1
 
@@ -82,6 +82,20 @@ def show(
             sys.stdout.write(_csv(rows, columns))
 
 
+def annotation(level: str, properties: Mapping[str, object], message: str) -> str:
+    """A workflow command that GitHub shows; `level` is error, warning or notice."""
+    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{level} {listed}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
 def machine(value: object) -> str | float:
     """A value as machine formats have it: RFC 3339 UTC with Z, naive wall times, seconds."""
     if isinstance(value, datetime):
@@ -118,18 +132,6 @@ def head(column: str) -> str:
     return column.replace("_", " ").upper()
 
 
-def human_span(span: timedelta) -> str:
-    """A span for people, two units at most: `3h 5m`, `12s`."""
-    seconds = int(span.total_seconds())
-    units = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-    parts: list[str] = []
-    for size, unit in units:
-        amount, seconds = divmod(seconds, size)
-        if amount or (unit == "s" and not parts):
-            parts.append(f"{amount}{unit}")
-    return " ".join(parts[:2])
-
-
 def person(value: object) -> str:
     """A value as tables show it; `-` for none."""
     if isinstance(value, str):
@@ -153,11 +155,14 @@ def _markdown(rows: Sequence[Row], columns: Sequence[str]) -> str:
 
 def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     fields = list(rows[0]) if rows else list(columns)
+    lines = ([row.get(field) for field in fields] for row in rows)
+    return csv_line(fields) + "".join(map(csv_line, lines))
+
+
+def csv_line(values: Sequence[object]) -> str:
+    """One line of CSV, with its end."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(fields)
-    for row in rows:
-        writer.writerow([_cell(row.get(field)) for field in fields])
+    csv.writer(text, lineterminator="\n").writerow([_cell(value) for value in values])
     return text.getvalue()
 
 

@@ -25,7 +25,7 @@ from cronledger.cli.options import (
     file_path,
 )
 from cronledger.cli.render import Format
-from cronledger.core.instants import format_instant
+from cronledger.core.instants import format_instant, human_span
 from cronledger.core.snapshot import QueuedState
 from cronledger.errors import ConfigError, StoreError
 
@@ -177,6 +177,4 @@ def _sentence(reading: Reading, found: list[Line]) -> str:
 
 
 def _ago(moment: datetime | None, now: datetime) -> str:
-    return (
-        "never" if moment is None else f"{render.human_span(max(timedelta(0), now - moment))} ago"
-    )
+    return "never" if moment is None else f"{human_span(max(timedelta(0), now - moment))} ago"

@@ -106,6 +106,18 @@ def parse_duration(text: str) -> timedelta:
     raise ValueError(f"expected a duration such as PT5M, 90s or 7d, got {text!r}")
 
 
+def human_span(span: timedelta) -> str:
+    """A span for people, two units at most: `3h 5m`, `12s`."""
+    seconds = int(span.total_seconds())
+    units = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+    parts: list[str] = []
+    for size, unit in units:
+        amount, seconds = divmod(seconds, size)
+        if amount or (unit == "s" and not parts):
+            parts.append(f"{amount}{unit}")
+    return " ".join(parts[:2])
+
+
 def format_duration(span: timedelta) -> str:
     """ISO 8601 with days, hours, minutes, seconds; `PT0S` for none."""
     total = span // timedelta(seconds=1)

@@ -1,0 +1,1 @@
+"""Reports for other readers: the page for a browser, the schema for programs."""
