@@ -46,6 +46,13 @@ def test_every_queue_is_in_it_also_an_idle_one(busy: World) -> None:
     assert [queue.queue for queue in taken(busy).queues] == ["default", "idle", "q"]
 
 
+def test_a_ledger_without_schedules_is_read_again_and_again(
+    any_database: str, session_for: Callable[..., Session]
+) -> None:
+    measured = PostgresMeasured(session_for(any_database))
+    assert measured.snapshot().schedules == measured.snapshot().schedules == ()
+
+
 def test_waiting_jobs_are_counted_with_the_oldest(busy: World) -> None:
     found = queue_of(busy.at("2026-03-01T10:10"))
     assert found.jobs[QueuedState.ELIGIBLE] == 10

@@ -1,7 +1,5 @@
-"""How reconcile's machine formats are written: key by key, while the ledger is read.
-
-Only the table holds its rows, since their widths decide its columns.
-"""
+"""How reconcile's machine formats are written: key by key, so that only the table holds its rows,
+since their widths decide its columns."""
 
 from __future__ import annotations
 

@@ -19,6 +19,9 @@ from cronledger.ports import LeasedQueue, Measured
 RESCUE_LIMIT = 1000
 # For so many intervals a sidecar leads without saying so again; then another one may.
 LEADS_FOR = 3
+# A reading that is older than so many intervals is not shown, or ages would grow of their own accord
+# until somebody leads again.
+FRESH_FOR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Measurer:
     """Leads or follows, and prepares the bytes that `/metrics` serves.
 
     The one that leads measures the ledger, and keeps the reading for those that follow. Who follows
-    and finds none that it can read measures for itself.
+    and finds none that it can read, or an old one, measures for itself.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class Measurer:
         now = self._ledger.now()
         board.clock_skew = sent + (self._clock.now() - sent) / 2 - now
         reading = None if board.leads else self._measured.kept()
-        if reading is None:
+        if reading is None or now - reading.ledger.taken_at > self._interval * FRESH_FOR:
             board.ledger = self._measure()
         else:
             board.ledger, board.drift = reading.ledger, reading.drift

@@ -100,7 +100,7 @@ class PostgresMeasured:
         succeeded = _latest(row["succeeded"], row["succeeded_epochs"])
         columns: list[list[Any]] = [row["names"]]
         columns += (list(map(of.get, ids)) for of in (recorded, unfinished, succeeded))
-        if ids == self._ids:
+        if self._columns and ids == self._ids:
             for place in _changed(self._columns, columns):
                 self._facts[place] = _facts(*(column[place] for column in columns))
         else:
