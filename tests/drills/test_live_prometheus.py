@@ -129,10 +129,19 @@ def test_a_night(night: Night, tmp_path: Path) -> None:
         workers_stop_and_return(night, seen)
         an_occurrence_is_lost(night, seen)
         a_sidecar_is_killed(night, seen)
-        the_database_stops_and_starts(night, seen)
         the_gap_is_filled(night, seen)
         # What shows trouble has data while there is some.
         assert without_data(seen, "count_over_time(({})[3m:1s])") == set(NEVER)
+
+
+@pytest.mark.slow  # with the other one, over 90 s of wall time
+def test_a_night_without_a_database(night: Night, tmp_path: Path) -> None:
+    targets = [sidecar.address.removeprefix("http://") for sidecar in night.sidecars]
+    with prometheus(tmp_path, targets, BY) as seen:
+        all_is_well(seen)
+        an_occurrence_is_lost(night, seen)
+        the_database_stops_and_starts(night, seen)
+        the_gap_is_filled(night, seen)
 
 
 def all_is_well(seen: Prometheus) -> None:
@@ -151,13 +160,14 @@ def workers_stop_and_return(night: Night, seen: Prometheus) -> None:
 
 
 def an_occurrence_is_lost(night: Night, seen: Prometheus) -> None:
-    night.sql(
+    lost = (
         "delete from cronledger.occurrence where (schedule_id, logical_time) in ("
         " select o.schedule_id, o.logical_time from cronledger.occurrence o"
         " join cronledger.schedule s on s.id = o.schedule_id"
         " where s.name = 'once' and o.logical_time < now() - interval '10 s'"
-        " order by o.logical_time desc limit 1)"
+        " order by o.logical_time desc limit 1) returning logical_time"
     )
+    until(lambda: night.sql(lost), "there is one to lose", 40)
     until(lambda: MISSING in seen.firing(), "what nobody recorded alerts", 40)
     assert seen.firing() == {MISSING}
 
