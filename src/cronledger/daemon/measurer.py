@@ -19,8 +19,8 @@ from cronledger.ports import LeasedQueue, Measured
 RESCUE_LIMIT = 1000
 # For so many intervals a sidecar leads without saying so again; then another one may.
 LEADS_FOR = 3
-# A reading that is older than so many intervals is not shown, or ages would grow of their own accord
-# until somebody leads again.
+# A reading that is older than so many intervals is not shown, or ages would grow of their own
+# accord until somebody leads again.
 FRESH_FOR = 2
 
 
