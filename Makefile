@@ -36,7 +36,7 @@ check: .venv/dev ## what CI runs first: lint, types, layers, sizes, generated fi
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not slow" tests/repo tests/observe
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow" tests/repo tests/observe
 
 test: .venv/dev ## the tests; sweeps of over a minute are sampled
 	$(BIN)/pytest -n $(JOBS) -m "not slow"
