@@ -15,7 +15,7 @@ from cronledger.core.expected import Standing
 from cronledger.core.findings import CODES
 from cronledger.core.instants import Zone
 from cronledger.core.lint import lint
-from cronledger.core.moves import moved_keys
+from cronledger.core.moves import ending, moved_keys
 from cronledger.core.schedule import ScheduleFile, Version
 from cronledger.core.timeline import ALWAYS
 
@@ -23,6 +23,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf
 SECTIONS = dict(re.findall(r"^## `([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 ZONES = PinnedZones()
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
+# What the ledger was last given; most examples have other schedules, so they would end it.
+EARLIER, _ = parse_placed(
+    b"""version: 1
+schedules:
+  nightly: {cron: "30 5 * * *", timezone: Europe/Berlin}
+  weekly: {cron: "0 6 * * 1", timezone: Europe/Berlin}
+""",
+    "schedules.yaml",
+    ZONES,
+)
 
 
 def standings(file: ScheduleFile) -> dict[str, Standing]:
@@ -39,12 +49,14 @@ def said(text: str, code: str) -> str:
     file, places = parse_placed(text.encode(), "schedules.yaml", ZONES)
     found = lint(file.schedules, ZONES.load, NOW)
     found += moved_keys(file.schedules.values(), standings(file), ZONES.load, NOW)
+    found += ending(file.schedules, standings(EARLIER))
     found += SecondOpinion(ZONES.data).of(file.schedules, ZONES.load, NOW).findings
     lines = []
     for finding in found:
         line, column = places.of(finding.schedule, finding.path, finding.offset)
-        place = f"schedules.yaml:{line}:{column}: {finding.schedule}"
-        lines.append(f"{place}: {finding.severity}: {finding.message} [{finding.code}]\n")
+        subject = f"{finding.schedule}: " if finding.schedule else ""
+        place = f"schedules.yaml:{line}:{column}: {subject}"
+        lines.append(f"{place}{finding.severity}: {finding.message} [{finding.code}]\n")
     return "".join(line for line in lines if line.endswith(f"[{code}]\n"))
 
 

@@ -363,6 +363,23 @@ def test_diff_against_the_ledger_names_what_ends_begins_and_moves(place: Place) 
     assert "n: added; keys: 1 added" in answer.out
 
 
+def test_check_names_the_schedules_that_loading_the_file_ends(place: Place) -> None:
+    place.file.write_text(file_text(f"h: cron: '0 * * * *', {ALL}"))
+    answer = place("check", "--ledger", "--strict")
+    assert answer.code == 1
+    assert "warning: q: the ledger has it in force and this file does not" in answer.out
+    assert place("check", "--strict").code == 0
+    assert place("check", "--ledger", "--ignore", "ending-schedules", "--strict").code == 0
+    place.file.write_text(
+        file_text("h: cron: '0 * * * *'", "n: cron: '*/15 * * * *', aliases: [q]")
+    )
+    assert "warning: q:" not in place("check", "--ledger").out
+    assert place("tick", "--replace").code == 0
+    place.file.write_text(file_text("n: cron: '*/15 * * * *'"))
+    ended = place("check", "--ledger").out
+    assert ("warning: h:" in ended, "warning: q:" in ended) == (True, False), "q has ended already"
+
+
 def test_backdate_shows_first_and_writes_with_a_reason(place: Place) -> None:
     dated = "effective_from: '2026-03-01T12:00', cron: '30 * * * *'"
     place.file.write_text(

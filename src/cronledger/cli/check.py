@@ -45,7 +45,9 @@ def check(
     ] = None,
     ledger: Annotated[
         bool,
-        typer.Option("--ledger", help="Also say which keys of the database would move by loading."),
+        typer.Option(
+            "--ledger", help="Also say what loading the file would move or end in the database."
+        ),
     ] = False,
     database_url: Database = None,
     output: Annotated[
@@ -85,12 +87,13 @@ def _findings(
     """The findings as rows in file order, how many schedules there are, how many were not asked."""
     from cronledger import wiring
     from cronledger.core.lint import lint
-    from cronledger.core.moves import moved_keys
+    from cronledger.core.moves import ending, moved_keys
 
     zones, now = wiring.zones(), wiring.clock().now()
     file, place_of = wiring.load_placed(path, zones)
     found = lint(file.schedules, zones.load, now)
     found += moved_keys(file.schedules.values(), standings, zones.load, now)
+    found += ending(file.schedules, standings)
     unasked: Sequence[str] = ()
     if "second-opinion" not in ignored:
         opinion = wiring.second_opinion().of(file.schedules, zones.load, now)

@@ -84,7 +84,7 @@ def compare_versions(
 ) -> Iterator[Edit]:
     """One edit for each schedule that ends, with keys in the window or without, and then for each
     whose keys differ, as in `new`."""
-    gone = [name for name in old if name not in new and _goes_on(old[name])]
+    gone = [name for name in old if name not in new and goes_on(old[name])]
     for name in (*gone, *new):
         edit = compare_keys(old.get(name, ()), new.get(name, ()), zone_of, window)
         if edit.added or edit.removed or edit.moved or name in gone:
@@ -92,7 +92,8 @@ def compare_versions(
             yield replace(edit, schedule=name, change="removed" if name in gone else change)
 
 
-def _goes_on(versions: Sequence[Version]) -> bool:
+def goes_on(versions: Sequence[Version]) -> bool:
+    """Whether a version of them has no end."""
     return any(version.effective_to is None for version in versions)
 
 

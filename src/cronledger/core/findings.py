@@ -14,6 +14,7 @@ CODES = (
     "both-day-fields",
     "catchup-max",
     "catchup-window",
+    "ending-schedules",
     "fixed-offset-zone",
     "fold",
     "full-set",

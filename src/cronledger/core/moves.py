@@ -1,6 +1,7 @@
-"""Which keys to come a file moves unedited: by newer zone data, or by our reading of it.
+"""What loading a file does that nobody wrote: keys that move unedited, schedules that end.
 
-What an edit moves on purpose is not told here; `core/edits` compares files.
+Keys move by newer zone data, or by our reading of the file. What an edit moves on purpose is not
+told here; `core/edits` compares files.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from cronledger.core.edits import Edit, compare_keys
+from cronledger.core.edits import Edit, compare_keys, goes_on
 from cronledger.core.expected import Standing
 from cronledger.core.findings import AHEAD, CRON_PATH, Finding, Severity
 from cronledger.core.instants import Window, Zone, format_instant, from_epoch, same_rules
-from cronledger.core.schedule import Schedule, Version
+from cronledger.core.schedule import Schedule, Version, known_as
 from cronledger.core.spec import timing_hash
 from cronledger.core.timeline import in_force, timeline
 
@@ -42,6 +43,20 @@ def moved_keys(
             what, path = cause
             message = f"{what} {_touched(edit)}; load the file to follow it, or keep the older one"
             yield Finding("moved-keys", Severity.WARNING, message, schedule.id, path)
+
+
+def ending(
+    schedules: Mapping[str, Schedule], standings: Mapping[str, Standing]
+) -> Iterator[Finding]:
+    """One finding for each schedule in force that the file neither has nor has renamed."""
+    known = known_as(schedules)
+    for name, standing in standings.items():
+        if name not in known and goes_on(standing.versions):
+            message = (
+                f"{name}: the ledger has it in force and this file does not, so loading the file"
+                " ends it; put it back, or name it under `aliases` where it was renamed"
+            )
+            yield Finding("ending-schedules", Severity.WARNING, message)
 
 
 def _cause(
