@@ -43,8 +43,19 @@ def test_a_fresh_ledger_is_well(cli: Cli, file: Path, database: str) -> None:
     done = cli("status", "--database", database)
     assert (done.code, done.err) == (0, "")
     (line,) = done.out.splitlines()
-    assert "all is well; 0 missing, 0 dead, 0 leased by 0 workers; last tick 0s ago" in line
+    counts = "0 missing, 0 dead, 0 leased by 0 workers; last tick 0s ago"
+    assert f"nothing is wrong, and no sidecar has looked yet; {counts}" in line
     assert line.endswith("last reconcile never")
+
+
+def test_all_is_well_where_a_sidecar_looks(
+    cli: Cli, file: Path, database: str, world: World
+) -> None:
+    cli("tick", file, "--database", database)
+    world.ledger.reconciled()
+    done = cli("status", "--database", database)
+    assert (done.code, done.err) == (0, "")
+    assert "all is well; 0 missing" in done.out
 
 
 def test_what_is_missing_stands_first_with_its_command_and_exit_1(
@@ -98,6 +109,8 @@ def test_workers_leases_dead_letters_and_budgets_are_counted(
     assert done["summary"]["workers"] == 0
     (queue,) = [line for line in done["status"] if line["kind"] == "queue"]
     assert queue["state"] == "lease expired"
+    assert (done["summary"]["leased"], done["summary"]["lease_expired"]) == (0, 1)
+    assert "1 past their end" in cli("status", "--database", database).out
 
 
 def test_a_pause_is_noted_and_is_not_wrong(cli: Cli, file: Path, database: str) -> None:
@@ -107,7 +120,7 @@ def test_a_pause_is_noted_and_is_not_wrong(cli: Cli, file: Path, database: str) 
     done = cli("status", "--database", database)
     assert done.code == 0
     assert "paused by ann: provider down" in done.out
-    assert "all is well" in done.out
+    assert "nothing is wrong, 1 paused; 0 missing" in done.out
 
 
 def test_without_a_file_it_says_what_it_cannot_know(

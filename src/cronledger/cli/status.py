@@ -148,6 +148,9 @@ def _summary(reading: Reading, found: list[Line]) -> dict[str, Any]:
         "missing": sum(drift.missing for drift in reading.drift),
         "dead": sum(queue.jobs.get(QueuedState.DEAD, 0) for queue in reading.ledger.queues),
         "leased": sum(queue.jobs.get(QueuedState.LEASED, 0) for queue in reading.ledger.queues),
+        "lease_expired": sum(
+            queue.jobs.get(QueuedState.LEASE_EXPIRED, 0) for queue in reading.ledger.queues
+        ),
         "workers": reading.workers,
         "last_tick": reading.last_tick,
         "last_reconcile": reading.ledger.last_reconcile,
@@ -162,18 +165,33 @@ def _summary(reading: Reading, found: list[Line]) -> dict[str, Any]:
 def _sentence(reading: Reading, found: list[Line]) -> str:
     """The whole in one line, which is all there is when nothing is wrong."""
     said, now = _summary(reading, found), reading.ledger.taken_at
-    wrong, verb = said["wrong"], "needs" if said["wrong"] == 1 else "need"
-    how = f"{wrong} of {len(found)} {verb} attention" if wrong else "all is well"
     budgets = "".join(
         f"; {name}: {budget['used']} of {budget['per_minute']} retries this minute"
         for name, budget in said["retry_budgets"].items()
     )
     reconciled = _ago(reading.ledger.last_reconcile, now)
     return (
-        f"{format_instant(now)}: {how}; {said['missing']} missing, {said['dead']} dead, "
-        f"{said['leased']} leased by {said['workers']} workers; last tick "
+        f"{format_instant(now)}: {_how(said, len(found))}; {said['missing']} missing, "
+        f"{said['dead']} dead, {said['leased']} leased by {said['workers']} workers"
+        f"{_expired(said)}; last tick "
         f"{_ago(reading.last_tick, now)}, last reconcile {reconciled}{budgets}"
     )
+
+
+def _how(said: dict[str, Any], lines: int) -> str:
+    """Well is what somebody looks after, and what goes on."""
+    wrong, paused = said["wrong"], said["by_state"].get("paused", 0)
+    if wrong:
+        return f"{wrong} of {lines} need{'s' * (wrong == 1)} attention"
+    if paused:
+        return f"nothing is wrong, {paused} paused"
+    if said["last_reconcile"] is None:
+        return "nothing is wrong, and no sidecar has looked yet"
+    return "all is well"
+
+
+def _expired(said: dict[str, Any]) -> str:
+    return f", {said['lease_expired']} past their end" if said["lease_expired"] else ""
 
 
 def _ago(moment: datetime | None, now: datetime) -> str:
