@@ -182,7 +182,7 @@ def test_prune_shows_first_and_then_does_it(desk: Desk) -> None:
     assert shown.out.splitlines()[0] == "        0  finished jobs"
     assert shown.out.endswith("dry run: add --apply to drop them\n")
     done = desk("prune", "--apply")
-    assert done.out == "dropped 0 days and 0 single jobs, 0 keys, 0 receipts\n"
+    assert done.out == "dropped 0 days and 0 single jobs, 0 keys, 0 receipts, 0 occurrences\n"
 
 
 def test_every_key_that_is_printed_is_understood(desk: Desk) -> None:
